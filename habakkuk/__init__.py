@@ -1,0 +1,1 @@
+"""Habakkuk's domain: every rule of the agent, without Flask and without a Celery app."""

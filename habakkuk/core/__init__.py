@@ -1,0 +1,1 @@
+"""What every other package may use: configuration, errors, text, ids, clocks, logs."""

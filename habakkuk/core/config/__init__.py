@@ -1,0 +1,1 @@
+"""Configuration: the strict config.yaml, the environment and the files of one home."""

@@ -1,0 +1,136 @@
+"""Read config.yaml strictly: every error names the file, the line, the key and what would be right."""
+
+from __future__ import annotations
+
+import difflib
+from io import StringIO
+from pathlib import Path
+from typing import Any, get_args
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from habakkuk.core.config.schema import Config
+from habakkuk.core.errors import ConfigurationError
+
+_MAX_BYTES = 256 * 1024
+
+
+def load_config(path: Path) -> Config:
+    """Return the configuration in `path`; defaults when there is no file.
+
+    Raises ConfigurationError with every fault found, one a line.
+    """
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        return Config()
+    except OSError as error:
+        raise ConfigurationError(f"{path}: cannot be read: {error.strerror}") from error
+    return parse_config(raw, path.name)
+
+
+def parse_config(raw: bytes, name: str) -> Config:
+    """Return the configuration in `raw`; `name` is what errors call the file."""
+    tree = _parse_yaml(raw, name)
+    if tree is None:
+        return Config()
+    if not isinstance(tree, CommentedMap):
+        raise ConfigurationError(f"{name}:1: the file must be a mapping such as `agents: ...`")
+    try:
+        config = Config.model_validate(_plain(tree))
+    except ValidationError as error:
+        faults = [_explain(fault, tree, name) for fault in error.errors()]
+        raise ConfigurationError("\n".join(faults)) from error
+    _check_references(config, tree, name)
+    return config
+
+
+def _parse_yaml(raw: bytes, name: str) -> Any:
+    if len(raw) > _MAX_BYTES:
+        raise ConfigurationError(f"{name}: larger than {_MAX_BYTES // 1024} KB")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise ConfigurationError(f"{name}:{line}: not valid UTF-8; save the file as UTF-8") from error
+    try:
+        return YAML().load(StringIO(text))
+    except MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        problem = (error.problem or error.context or "not valid YAML").splitlines()[0]
+        raise ConfigurationError(f"{name}:{line}: {problem}") from error
+    except (YAMLError, RecursionError, ValueError) as error:
+        raise ConfigurationError(f"{name}: not valid YAML: {str(error).splitlines()[0]}") from error
+
+
+def _plain(node: Any) -> Any:
+    """Turn ruamel's nodes into plain ones. An alias is copied; the size limit bounds it."""
+    if isinstance(node, CommentedMap):
+        return {str(key): _plain(value) for key, value in node.items()}
+    if isinstance(node, CommentedSeq):
+        return [_plain(value) for value in node]
+    return node
+
+
+def _line(tree: Any, path: tuple[int | str, ...]) -> int:
+    """Return the 1-based line of the deepest part of `path` that stands in the file."""
+    node, line = tree, 1
+    for part in path:
+        key = next((k for k in node if str(k) == part), None) if isinstance(node, CommentedMap) else part
+        if isinstance(node, CommentedMap) and key is not None:
+            line = node.lc.key(key)[0] + 1
+        elif isinstance(node, CommentedSeq) and isinstance(key, int) and key < len(node):
+            line = node.lc.item(key)[0] + 1
+        else:
+            break
+        node = node[key]
+    return line
+
+
+def _explain(fault: ErrorDetails, tree: CommentedMap, name: str) -> str:
+    path = tuple(part for part in fault["loc"] if part != "[key]")
+    place = f"{name}:{_line(tree, path)}: {'.'.join(str(p) for p in path)}"
+    if fault["type"] == "extra_forbidden":
+        known = _known_keys(path[:-1])
+        near = difflib.get_close_matches(str(path[-1]), known, n=1, cutoff=0.5)
+        advice = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(sorted(known))}"
+        return f"{place}: unknown key; {advice}"
+    message = fault["msg"].removeprefix("Value error, ")
+    return f"{place}: {message[0].lower()}{message[1:]} (found {fault['input']!r:.80})"
+
+
+def _known_keys(path: tuple[int | str, ...]) -> list[str]:
+    """Return the keys that the section at `path` may have."""
+    model: Any = Config
+    for part in path:
+        if isinstance(model, type) and issubclass(model, BaseModel):
+            field = model.model_fields.get(str(part))
+            model = field.annotation if field else None
+        else:
+            model = next((a for a in get_args(model) if isinstance(a, type) and issubclass(a, BaseModel)), None)
+    if isinstance(model, type) and issubclass(model, BaseModel):
+        return list(model.model_fields)
+    return []
+
+
+def _check_references(config: Config, tree: CommentedMap, name: str) -> None:
+    if not config.agents:
+        raise ConfigurationError(f"{name}:{_line(tree, ('agents',))}: agents: name at least one agent")
+    if config.default_agent is not None and config.default_agent not in config.agents:
+        line = _line(tree, ("default_agent",))
+        raise ConfigurationError(
+            f"{name}:{line}: default_agent: {config.default_agent!r} is not among the agents"
+            f" ({', '.join(config.agents)})"
+        )
+    try:
+        ZoneInfo(config.timezone)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        line = _line(tree, ("timezone",))
+        raise ConfigurationError(
+            f"{name}:{line}: timezone: {config.timezone!r} is no zone name such as Europe/Berlin"
+        ) from error

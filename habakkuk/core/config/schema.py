@@ -1,0 +1,115 @@
+"""The shape of config.yaml. Unknown keys are errors; secrets are named (`*_env`), never written."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_SAFE_NAME = r"^[a-z0-9][a-z0-9_-]{0,63}$"
+
+
+def _seconds(value: object) -> float:
+    match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError('write a duration as a number with a unit, such as "30s", "5m" or "2h"')
+    return float(match[1]) * _SECONDS[match[2]]
+
+
+Duration = Annotated[float, BeforeValidator(_seconds)]
+Name = Annotated[str, Field(pattern=_SAFE_NAME)]
+Slots = Annotated[int, Field(ge=1, le=1024)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ProviderConfig(_Section):
+    """One model service. A name of the presets needs nothing else; `preset` names one explicitly."""
+
+    type: str | None = None
+    preset: str | None = None
+    base_url: str | None = Field(default=None, pattern=r"^https?://")
+    api_key_env: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    timeout: Duration = 600.0
+    stall_timeout: Duration = 120.0
+    headers: dict[str, str] = {}
+
+
+class PermissionMode(StrEnum):
+    """What an agent may do without asking."""
+
+    READ_ONLY = "read-only"
+    ASK = "ask"
+    WORKSPACE = "workspace"
+    FULL = "full"
+
+
+class AgentConfig(_Section):
+    """One agent: its model as provider/model, what follows when that fails, and what it may do."""
+
+    model: str | None = Field(default=None, pattern=r"^[^/\s]+/\S+$")
+    fallbacks: list[Annotated[str, Field(pattern=r"^[^/\s]+/\S+$")]] = []
+    permissions: PermissionMode = PermissionMode.WORKSPACE
+    toolsets: list[Name] = ["core"]
+    prompt: str | None = Field(default=None, max_length=100_000)
+    max_steps: int = Field(default=50, ge=1, le=1000)
+    turn_timeout: Duration = 3600.0
+    max_output_tokens: int | None = Field(default=None, ge=1)
+
+
+class WorkerPools(_Section):
+    """How many jobs of each queue one worker process runs at once (design: blueprint §3)."""
+
+    turns: Slots = 128
+    subturns: Slots = 64
+    deliveries: Slots = 32
+    schedules: Slots = 8
+    maintenance: Slots = 4
+
+
+class GatewayConfig(_Section):
+    """How messages come in."""
+
+    burst_window: Duration = 1.5
+    max_message_bytes: int = Field(default=1_000_000, ge=1_000, le=20_000_000)
+
+
+class HttpConfig(_Section):
+    """Limits of the HTTP surface. `hosts` adds names that the Host header may carry."""
+
+    hosts: list[str] = []
+    max_body_bytes: int = Field(default=2_000_000, ge=10_000, le=100_000_000)
+
+
+class LogConfig(_Section):
+    """What is logged."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+
+
+class Config(_Section):
+    """All of config.yaml. Everything has a default, so an empty file is a valid one."""
+
+    providers: dict[Name, ProviderConfig] = {}
+    agents: dict[Name, AgentConfig] = {"habakkuk": AgentConfig()}
+    default_agent: Name | None = None
+    workers: WorkerPools = WorkerPools()
+    gateway: GatewayConfig = GatewayConfig()
+    http: HttpConfig = HttpConfig()
+    logs: LogConfig = LogConfig()
+    timezone: str = "UTC"
+    public_url: str | None = Field(default=None, pattern=r"^https?://[^/]+$")
+    trusted_proxies: int = Field(default=0, ge=0, le=8)
+
+    @property
+    def main_agent(self) -> str:
+        """The agent for whoever names none: `default_agent`, else habakkuk, else the first."""
+        if self.default_agent is not None:
+            return self.default_agent
+        return "habakkuk" if "habakkuk" in self.agents else next(iter(self.agents))

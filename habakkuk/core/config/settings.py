@@ -1,0 +1,69 @@
+"""Everything that one process is configured with, read once at its start."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from habakkuk.core.config.environment import DEFAULT_LISTEN, Environment, read_environment
+from habakkuk.core.config.load import load_config
+from habakkuk.core.config.schema import Config
+from habakkuk.core.errors import ConfigurationError
+
+_SCHEMES = ("postgresql+psycopg2://", "postgresql://", "postgres://")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The configuration of one process.
+
+    `database_url` and `redis_url` are None when neither the environment nor a running `up` named
+    them; whoever needs them says so. `config_hash` differs when a process reads another file.
+    """
+
+    home: Path
+    config: Config
+    environment: Environment = field(repr=False)
+    database_url: str | None = field(repr=False)
+    redis_url: str | None = field(repr=False)
+    listen: tuple[str, int]
+    config_hash: str
+
+    def secret(self, name: str | None) -> str | None:
+        """Return the value of the variable that the config names as a secret."""
+        return self.environment.get(name) if name else None
+
+
+def load_settings(environment: Environment | None = None) -> Settings:
+    """Read config.yaml and the environment. Raises ConfigurationError."""
+    env = environment or read_environment()
+    path = env.home / "config.yaml"
+    config = load_config(path)
+    raw = path.read_bytes() if path.is_file() else b""
+    database = env.get("DATABASE_URL")
+    return Settings(
+        home=env.home,
+        config=config,
+        environment=env,
+        database_url=psycopg2_url(database) if database else None,
+        redis_url=env.get("REDIS_URL"),
+        listen=parse_listen(env.get("HABAKKUK_LISTEN") or DEFAULT_LISTEN),
+        config_hash=hashlib.sha256(raw).hexdigest()[:12],
+    )
+
+
+def psycopg2_url(url: str) -> str:
+    """Return a PostgreSQL URL with the driver named: without it SQLAlchemy 2.1 takes psycopg 3."""
+    for scheme in _SCHEMES:
+        if url.startswith(scheme):
+            return "postgresql+psycopg2://" + url.removeprefix(scheme)
+    raise ConfigurationError("DATABASE_URL: only PostgreSQL is supported (postgresql://…)")
+
+
+def parse_listen(text: str) -> tuple[str, int]:
+    """Return (host, port) of `host:port`; brackets around an IPv6 host are taken off."""
+    host, _, port = text.rpartition(":")
+    if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
+        raise ConfigurationError(f"HABAKKUK_LISTEN: {text!r} is not host:port, such as {DEFAULT_LISTEN}")
+    return host.strip("[]"), int(port)

@@ -1,0 +1,1 @@
+"""Models: neutral types, the router and one adapter for each wire format."""

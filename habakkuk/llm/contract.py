@@ -1,0 +1,134 @@
+"""What a provider adapter is, what it may raise, and the ports it gets.
+
+LlmError
+├── RateLimited        429; another key or a later time helps
+├── Overloaded         5xx, 529, an overload inside a 200; a later time helps
+├── NetworkFailed      no connection, a timeout, a stream cut before its end
+├── AuthFailed         the key is wrong or missing; another key or model helps
+├── BillingFailed      no credit; another provider helps
+├── ContextOverflow    the request is longer than the model takes; compaction helps
+├── Refused            the provider's policy; another model may help
+├── ModelMissing       no such model there; another model helps
+├── BadRequest         our request is wrong; nothing helps but a change
+└── StreamCut          the answer broke off after text was shown; holds what came
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from habakkuk.core.errors import LlmError
+from habakkuk.core.interrupt import Interrupt
+from habakkuk.llm.types import Block, LlmEvent, LlmRequest, ModelRef, Usage
+
+
+class RateLimited(LlmError):
+    """Too many requests for this key."""
+
+
+class Overloaded(LlmError):
+    """The service has no capacity or failed inside."""
+
+
+class NetworkFailed(LlmError):
+    """The service was not reached or the line broke before an answer was complete."""
+
+
+class AuthFailed(LlmError):
+    """The key is missing, wrong or may not do this."""
+
+
+class BillingFailed(LlmError):
+    """The account has no credit."""
+
+
+class ContextOverflow(LlmError):
+    """The request is longer than the model's window."""
+
+
+class Refused(LlmError):
+    """The provider's policy refused the request."""
+
+
+class ModelMissing(LlmError):
+    """The provider does not offer the model."""
+
+
+class BadRequest(LlmError):
+    """The provider could not accept the request as it was sent."""
+
+
+class StreamCut(LlmError):
+    """The answer broke off after something was shown. `blocks` is what came, marked partial."""
+
+    def __init__(self, message: str, blocks: tuple[Block, ...]) -> None:
+        """Keep the partial blocks. Never retried: what was shown stays."""
+        super().__init__(message, retryable=False)
+        self.blocks = blocks
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where and as whom a provider is called."""
+
+    name: str
+    base_url: str
+    api_key: str = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    timeout: float = 600.0
+    stall_timeout: float = 120.0
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Facts about a model that shape its requests.
+
+    `simple_prompt` replaces the system prompt for models too small to follow a long one.
+    """
+
+    tools: bool = True
+    simple_prompt: str | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    context_window: int | None = None
+    max_tokens_field: str = "max_completion_tokens"
+
+
+class Provider(Protocol):
+    """One adapter for one wire format, bound to one endpoint. Thread-safe."""
+
+    def stream(
+        self, model: str, request: LlmRequest, profile: Profile, interrupt: Interrupt
+    ) -> Iterator[LlmEvent]:
+        """Yield events as they arrive, Finished last.
+
+        Raises an LlmError of the classes above, and Interrupted when `interrupt` trips: then the
+        socket is shut down at once, so that the provider stops too. It does not retry.
+        """
+        ...
+
+    def close(self) -> None:
+        """Close the connections."""
+        ...
+
+
+class UsageSink(Protocol):
+    """Told of every call that used tokens, so that nothing is spent unseen."""
+
+    def record(self, model: ModelRef, usage: Usage, labels: Mapping[str, str]) -> None:
+        """Keep one call's usage. `labels` says who asked: session, turn, agent, user."""
+        ...
+
+
+class Cooldowns(Protocol):
+    """Which providers rest, shared between processes where Redis is there."""
+
+    def resting(self, provider: str) -> float:
+        """Return for how many seconds yet `provider` should not be called; 0 when it may."""
+        ...
+
+    def rest(self, provider: str, seconds: float) -> None:
+        """Let `provider` rest."""
+        ...

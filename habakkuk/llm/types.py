@@ -1,0 +1,218 @@
+"""The neutral form of a conversation with a model. Adapters translate it; the transcript stores it.
+
+A message is a role and blocks. Blocks are frozen pydantic models, told apart by `type`, so that
+what is stored as JSON is checked when it is read back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+
+class _Block(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Text(_Block):
+    """Plain text. `partial`: the provider or a stop cut it."""
+
+    type: Literal["text"] = "text"
+    text: str
+    partial: bool = False
+
+
+class Thinking(_Block):
+    """Reasoning of a model. Signed blocks go back byte for byte, and only to `provider`."""
+
+    type: Literal["thinking"] = "thinking"
+    text: str
+    signature: str | None = None
+    provider: str | None = None
+
+
+class ToolCall(_Block):
+    """A call that the model asks for. `id` is unique in the session and never empty.
+
+    `fault` is set when the arguments could not be used (cut, no JSON): it is never run, its input
+    is {} and the fault becomes its error result.
+    """
+
+    type: Literal["tool_call"] = "tool_call"
+    id: str = Field(min_length=1)
+    name: str
+    input: dict[str, Any]
+    fault: str | None = None
+    signature: str | None = None
+
+
+class ToolResult(_Block):
+    """What a call gave. `text` is what the model reads."""
+
+    type: Literal["tool_result"] = "tool_result"
+    call_id: str = Field(min_length=1)
+    text: str
+    is_error: bool = False
+
+
+class Media(_Block):
+    """A file by blob reference; adapters load the bytes when they send it."""
+
+    type: Literal["media"] = "media"
+    blob: str
+    mime: str
+    name: str | None = None
+
+
+class Opaque(_Block):
+    """A block of one provider, replayed verbatim to that provider only."""
+
+    type: Literal["opaque"] = "opaque"
+    provider: str
+    data: dict[str, Any]
+
+
+Block = Annotated[
+    Text | Thinking | ToolCall | ToolResult | Media | Opaque, Field(discriminator="type")
+]
+BLOCKS: TypeAdapter[tuple[Block, ...]] = TypeAdapter(tuple[Block, ...])
+
+
+class Role(StrEnum):
+    """Who speaks. Tool results stand in user messages, as one message for one step's calls."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message of a transcript."""
+
+    role: Role
+    blocks: tuple[Block, ...]
+
+    @property
+    def text(self) -> str:
+        """The text blocks, joined."""
+        return "".join(block.text for block in self.blocks if isinstance(block, Text))
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls, in order."""
+        return tuple(block for block in self.blocks if isinstance(block, ToolCall))
+
+
+def blocks_to_json(blocks: Sequence[Block]) -> list[dict[str, Any]]:
+    """Return blocks as JSON values, without what is unset."""
+    return [block.model_dump(mode="json", exclude_none=True) for block in blocks]
+
+
+def blocks_from_json(value: object) -> tuple[Block, ...]:
+    """Return the blocks of stored JSON; raises pydantic.ValidationError when it is none."""
+    return BLOCKS.validate_python(value)
+
+
+class StopReason(StrEnum):
+    """Why a model stopped. UNKNOWN: a value that nobody documented; the text counts."""
+
+    END = "end"
+    TOOL_USE = "tool_use"
+    LENGTH = "length"
+    REFUSAL = "refusal"
+    PAUSE = "pause"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens of one call. `input` counts everything that was read, cached tokens included."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    reasoning: int = 0
+
+
+@dataclass(frozen=True)
+class ModelRef:
+    """`provider/model` as the config writes it; the model part may hold slashes."""
+
+    provider: str
+    model: str
+
+    @classmethod
+    def parse(cls, text: str) -> ModelRef:
+        """Split at the first slash. Raises ValueError without one."""
+        provider, slash, model = text.partition("/")
+        if not (provider and slash and model):
+            raise ValueError(f"{text!r} is not provider/model")
+        return cls(provider, model)
+
+    def __str__(self) -> str:
+        """Return `provider/model`."""
+        return f"{self.provider}/{self.model}"
+
+
+@dataclass(frozen=True)
+class ToolSpec:
+    """What a model is told of a tool; `parameters` is a JSON Schema."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class LlmRequest:
+    """One call, without the model: the router adds that, attempt by attempt."""
+
+    system: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    max_tokens: int | None = None
+    effort: str | None = None
+    cache_key: str | None = None
+    labels: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TextDelta:
+    """A piece of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class ThinkingDelta:
+    """A piece of the reasoning."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class ToolCallStarted:
+    """The model began a call. Only for showing; what runs is what Finished holds."""
+
+    index: int
+    name: str
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The end of a call: the whole message. Always the last event, and always there."""
+
+    blocks: tuple[Block, ...]
+    stop: StopReason
+    usage: Usage
+    model: ModelRef
+    raw_stop: str | None = None
+    notices: tuple[str, ...] = ()
+
+
+LlmEvent = TextDelta | ThinkingDelta | ToolCallStarted | Finished

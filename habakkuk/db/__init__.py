@@ -1,0 +1,1 @@
+"""PostgreSQL, the only truth: the engine, the tables and their migrations."""

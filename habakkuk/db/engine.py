@@ -1,0 +1,164 @@
+"""The one database engine of a process.
+
+Two ways in: `run` for a single statement, which is its own transaction, and `transaction` for
+several. Neither may be open over a network call; the server ends an idle transaction after 10 s.
+"""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import orjson
+import psycopg2
+from psycopg2.extensions import connection as PsycopgConnection
+from sqlalchemy import Connection, CursorResult, Executable, Row, create_engine, event
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from habakkuk.core.errors import Unavailable
+
+# A frozen process inside a transaction keeps its row locks until the server ends it (10 s), a lock
+# held longer than 5 s is a fault, and no statement of ours takes 30 s.
+_SERVER_OPTIONS = (
+    "-c idle_in_transaction_session_timeout=10000 -c lock_timeout=5000 -c statement_timeout=30000"
+)
+_CONNECT_ARGS: dict[str, Any] = {
+    "connect_timeout": 3,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,
+}
+
+
+class DatabaseAway(Unavailable):
+    """PostgreSQL does not answer. Nothing of the transaction is known to have happened."""
+
+    def __init__(self, detail: str) -> None:
+        """Keep what the driver said for the log; the message is for the person."""
+        super().__init__("the database does not answer; try again in a few seconds")
+        self.detail = detail
+
+
+class Work:
+    """One open transaction. What must wait for its commit is given to `after_commit`."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Wrap the connection; only stores may look inside."""
+        self._connection = connection
+        self._callbacks: list[Callable[[], None]] = []
+
+    def execute(self, statement: Executable, **params: Any) -> CursorResult[Any]:
+        """Run one statement in this transaction."""
+        return self._connection.execute(statement, params)
+
+    def execute_many(self, statement: Executable, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Run one statement for each row of parameters; nothing when there is none."""
+        if rows:
+            self._connection.execute(statement, rows)
+
+    def after_commit(self, callback: Callable[[], None]) -> None:
+        """Run `callback` once the transaction is committed; it must not raise."""
+        self._callbacks.append(callback)
+
+    def committed(self) -> None:
+        """Run the callbacks; called by Database alone."""
+        for callback in self._callbacks:
+            callback()
+
+
+class Database:
+    """A pool of connections. Make it after a fork, never before: children may not share sockets."""
+
+    def __init__(self, url: str, *, pool_size: int = 12, name: str = "habakkuk") -> None:
+        """Prepare the pool; connects at the first use. `name` shows in pg_stat_activity."""
+        self._url = url
+        self._connect_args = _CONNECT_ARGS | {"application_name": name, "options": _SERVER_OPTIONS}
+        self._engine = create_engine(
+            url,
+            pool_size=pool_size,
+            max_overflow=0,
+            pool_timeout=10,
+            connect_args=self._connect_args,
+            json_serializer=lambda value: orjson.dumps(value).decode(),
+            json_deserializer=orjson.loads,
+        )
+        self._autocommit = self._engine.execution_options(isolation_level="AUTOCOMMIT")
+        event.listen(self._engine, "checkout", _refuse_closed)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Work]:
+        """Open a transaction: commit at the end, roll back on any exception.
+
+        Raises DatabaseAway when the server is not there. When that happens in the commit itself
+        the outcome is unknown: ids and unique keys make the repetition harmless.
+        """
+        with _translated(), self._engine.begin() as connection:
+            work = Work(connection)
+            yield work
+        work.committed()
+
+    def run(self, statement: Executable, **params: Any) -> Sequence[Row[Any]]:
+        """Run one statement as its own transaction and return its rows."""
+        with _translated(), self._autocommit.connect() as connection:
+            result = connection.execute(statement, params)
+            return result.all() if result.returns_rows else ()
+
+    def connect_alone(self, name: str) -> PsycopgConnection:
+        """Return a driver connection outside the pool, in autocommit: for LISTEN and presence.
+
+        Its server settings are the defaults: it may be idle for days.
+        """
+        with _translated():
+            options = make_url(self._url).translate_connect_args(username="user", database="dbname")
+            query = dict(make_url(self._url).query)
+            args = _CONNECT_ARGS | options | query | {"application_name": name}
+            connection = psycopg2.connect(**args)
+            connection.autocommit = True
+            return connection
+
+    def dispose(self) -> None:
+        """Close the pool."""
+        self._engine.dispose()
+
+
+def _refuse_closed(dbapi_connection: Any, _record: Any, _proxy: Any) -> None:
+    """Refuse a pooled connection that the server has closed, without a round trip.
+
+    An idle connection has nothing to read; when its socket is readable it is the server's
+    farewell, and the pool takes another one.
+    """
+    try:
+        readable, _, _ = select.select([dbapi_connection], [], [], 0)
+    except (OSError, ValueError, psycopg2.Error) as error:
+        raise DisconnectionError from error
+    if readable:
+        raise DisconnectionError
+
+
+_AWAY_STATES = ("08", "57P")  # connection exceptions; administrator or crash shutdown
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Turn the driver's ways of saying that the server is away into one error."""
+    try:
+        yield
+    except PoolTimeoutError as error:
+        raise DatabaseAway("every connection of the pool was busy for 10 s") from error
+    except (OperationalError, InterfaceError, psycopg2.OperationalError) as error:
+        if _is_away(error):
+            raise DatabaseAway(str(error).splitlines()[0]) from error
+        raise
+
+
+def _is_away(error: Exception) -> bool:
+    original = error.orig if isinstance(error, DBAPIError) else error
+    state = getattr(original, "pgcode", None)
+    if isinstance(error, DBAPIError) and error.connection_invalidated:
+        return True
+    return state is None or state.startswith(_AWAY_STATES)

@@ -1,0 +1,1 @@
+"""Durable jobs: rows in PostgreSQL that the Runner claims, guards and ends."""

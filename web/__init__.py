@@ -1,0 +1,1 @@
+"""Everything that speaks HTTP or is typed at a shell; one service call and back."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from typing import TypeVar
+from urllib.parse import parse_qs, urlsplit
 
 from redis import Redis
 from redis.backoff import NoBackoff
@@ -78,11 +79,22 @@ def command_client(url: str) -> Redis:
 
 def blocking_client(url: str) -> Redis:
     """Return a client whose reads may wait for ever; connecting still has its limit."""
+    # redis-py refuses the keep-alive option on a unix socket, where it means nothing.
+    keepalive = {} if url.startswith("unix:") else {"socket_keepalive": True}
     return Redis.from_url(
         url,
         socket_timeout=None,
         socket_connect_timeout=_TIMEOUT_SECONDS,
-        socket_keepalive=True,
         retry=Retry(NoBackoff(), 0),
         decode_responses=True,
+        **keepalive,
     )
+
+
+def broker_url(url: str) -> str:
+    """Return a Redis URL as Celery's transport writes it: unix sockets have a scheme of its own."""
+    if not url.startswith("unix:"):
+        return url
+    parts = urlsplit(url)
+    database = parse_qs(parts.query).get("db", ["0"])[0]
+    return f"redis+socket://{parts.path}?virtual_host={database}"

@@ -18,10 +18,15 @@ DEFAULT_LISTEN = "127.0.0.1:8484"
 
 @dataclass(frozen=True)
 class Environment:
-    """What the process was started with. `values` never appears in a repr, it holds secrets."""
+    """What the process was started with. `values` never appears in a repr, it holds secrets.
+
+    `process` is without the home's `.env`: what children are started with, so that they read the
+    file themselves and see its changes.
+    """
 
     home: Path
     values: Mapping[str, str] = field(repr=False)
+    process: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def get(self, name: str) -> str | None:
         """Return a variable's value; None when it is unset or empty."""
@@ -37,4 +42,4 @@ def read_environment(base: Mapping[str, str] | None = None) -> Environment:
     if path.is_file() and os.access(path, os.R_OK):
         stored = dotenv_values(path, interpolate=False)
     values = {key: value for key, value in stored.items() if value} | process
-    return Environment(home=home, values=values)
+    return Environment(home=home, values=values, process=process)

@@ -1,0 +1,137 @@
+"""What every test gets: a home of its own, no way out to the network, real servers on demand.
+
+Servers come from the wheels unless HABAKKUK_TEST_DATABASE_URL and HABAKKUK_TEST_REDIS_URL name
+others. What is made on such a PostgreSQL is removed at the end; of such a Redis, the databases
+from 0 on (one a test process) are emptied.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+import redis
+
+from tests.databases import Databases, end_run, open_databases, truncate
+from tests.servers import PostgresServer, Server, ValkeyServer
+
+_ROOT = Path(__file__).parent
+_LOOPBACK = ["127.0.0.1", "::1"]
+_SERVERS = {"databases", "redis_url", "redis_server", "postgres_server"}
+_DATABASE_URL = os.environ.get("HABAKKUK_TEST_DATABASE_URL")
+_REDIS_URL = os.environ.get("HABAKKUK_TEST_REDIS_URL")
+
+Kind = TypeVar("Kind", bound=Server)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Open loopback to all but the unit tests: setup.cfg closes the network for every test."""
+    for item in items:
+        suite = item.path.relative_to(_ROOT).parts[0]
+        if suite != "unit":
+            item.add_marker(pytest.mark.allow_hosts(_LOOPBACK))
+        elif servers := _SERVERS.intersection(getattr(item, "fixturenames", ())):
+            raise pytest.UsageError(
+                f"{item.nodeid} takes {', '.join(servers)}: a test with a server belongs under"
+                " tests/integration or tests/contract"
+            )
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Clean a server that outlives this run, once, when its test processes are done."""
+    if not hasattr(config, "workerinput"):
+        end_run(_DATABASE_URL)
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """HABAKKUK_HOME of this test, empty; nothing of the developer's own settings is seen."""
+    for name in list(os.environ):
+        if name.startswith("HABAKKUK_") or name.endswith(("_API_KEY", "_API_TOKEN")):
+            monkeypatch.delenv(name)
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    monkeypatch.delenv("REDIS_URL", raising=False)
+    folder = tmp_path / "home"
+    folder.mkdir(mode=0o700)
+    monkeypatch.setenv("HABAKKUK_HOME", str(folder))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def databases() -> Databases:
+    """The PostgreSQL server of this test run."""
+    return open_databases(_DATABASE_URL)
+
+
+@pytest.fixture(scope="session")
+def database_url(databases: Databases) -> str:
+    """A migrated database of this test process, emptied before each test that takes it."""
+    return databases.create()
+
+
+@pytest.fixture
+def fresh_database_url(databases: Databases) -> Iterator[str]:
+    """A new migrated database for this test alone, for tests that run whole processes."""
+    url = databases.create()
+    yield url
+    databases.drop(url)
+
+
+@pytest.fixture
+def empty_database_url(databases: Databases) -> Iterator[str]:
+    """A new database without a schema, for this test alone."""
+    url = databases.create(migrated=False)
+    yield url
+    databases.drop(url)
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> Iterator[str]:
+    """A Redis of this test process, emptied before each test that takes it."""
+    if _REDIS_URL is not None:
+        worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0")
+        yield f"{_REDIS_URL.rstrip('/')}/{worker.removeprefix('gw')}"
+        return
+    for server in _running(ValkeyServer):
+        yield server.url()
+
+
+@pytest.fixture
+def redis_server() -> Iterator[ValkeyServer]:
+    """A running Redis for this test alone, which it may stop, freeze, kill and start again."""
+    yield from _running(ValkeyServer)
+
+
+@pytest.fixture
+def postgres_server() -> Iterator[PostgresServer]:
+    """A running, empty PostgreSQL for this test alone, which it may stop, kill and start again."""
+    yield from _running(PostgresServer)
+
+
+@pytest.fixture(autouse=True)
+def _empty_stores(request: pytest.FixtureRequest) -> None:
+    """Empty what the test takes before it, so that a failed test's rows can be looked at."""
+    if "database_url" in request.fixturenames:
+        truncate(request.getfixturevalue("database_url"))
+    if "redis_url" in request.fixturenames:
+        client = redis.Redis.from_url(request.getfixturevalue("redis_url"), socket_timeout=5)
+        client.flushdb()
+        client.close()
+
+
+def _running(kind: type[Kind]) -> Iterator[Kind]:
+    # pytest's folders are closed to the servers' user, and a socket's path may have 107 bytes.
+    folder = Path(tempfile.mkdtemp(prefix="hab-", dir="/tmp"))
+    folder.chmod(0o711)
+    server = kind(folder)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.kill()
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,1 @@
+"""People, their roles, and the tokens they come with."""

@@ -1,0 +1,64 @@
+"""People and tokens as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    """What a person is on this server (design: blueprint §11)."""
+
+    OWNER = "owner"
+    MEMBER = "member"
+    VIEWER = "viewer"
+
+
+class Scope(StrEnum):
+    """What a token may be used for."""
+
+    CHAT = "chat"
+    READ = "read"
+    APPROVE = "approve"
+    ADMIN = "admin"
+
+
+DEFAULT_SCOPES = (Scope.CHAT, Scope.READ)
+
+
+@dataclass(frozen=True)
+class User:
+    """A person."""
+
+    id: str
+    name: str
+    role: Role
+
+
+@dataclass(frozen=True)
+class Principal:
+    """Who a request comes from, and what its credential allows."""
+
+    user: User
+    scopes: frozenset[Scope]
+
+    def may(self, scope: Scope) -> bool:
+        """Whether the credential covers `scope`; admin covers all."""
+        return scope in self.scopes or Scope.ADMIN in self.scopes
+
+    def sees(self, owner_id: str | None) -> bool:
+        """Whether the person may see what belongs to the user `owner_id`."""
+        return self.user.role is Role.OWNER or (owner_id is not None and owner_id == self.user.id)
+
+
+@dataclass(frozen=True)
+class ApiToken:
+    """A token as it is listed; the secret itself is not kept."""
+
+    id: str
+    name: str
+    scopes: tuple[str, ...]
+    created: datetime
+    last_used: datetime | None
+    revoked: datetime | None

@@ -1,0 +1,1 @@
+"""Content-addressed files for what is too large for a row."""

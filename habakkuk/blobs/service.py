@@ -1,0 +1,60 @@
+"""Keep bytes by their SHA-256. The file comes first, the row second: a row always has its file."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+from habakkuk.blobs import store
+from habakkuk.core.errors import NotFound
+from habakkuk.core.failpoints import Failpoints
+from habakkuk.db.engine import Database
+
+
+class Blobs:
+    """Files below `$HABAKKUK_HOME/blobs/<first two digits>/<sha256>`."""
+
+    def __init__(self, folder: Path, database: Database, failpoints: Failpoints) -> None:
+        """Use `folder`; it is made at the first write."""
+        self._folder = folder
+        self._database = database
+        self._failpoints = failpoints
+
+    def put(self, data: bytes, mime: str) -> str:
+        """Store bytes and return their id. A kill leaves a temporary file at most."""
+        blob = hashlib.sha256(data).hexdigest()
+        path = self._path(blob)
+        if not path.exists():
+            self._write(path, data)
+        self._failpoints.hit("blob.file.after")
+        store.add(self._database, blob, len(data), mime)
+        return blob
+
+    def get(self, blob: str) -> bytes:
+        """Return the bytes of `blob`. Raises NotFound."""
+        if store.find(self._database, blob) is None:
+            raise NotFound(f"there is no file {blob[:12]}")
+        return self._path(blob).read_bytes()
+
+    def _path(self, blob: str) -> Path:
+        return self._folder / blob[:2] / blob
+
+    def _write(self, path: Path, data: bytes) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".part-")
+        try:
+            with os.fdopen(handle, "wb") as out:
+                out.write(data)
+                out.flush()
+                os.fsync(out.fileno())
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

@@ -1,0 +1,1 @@
+"""The record of what happened: addresses, sessions, turns, transcripts, tool calls, usage."""

@@ -1,0 +1,1 @@
+"""The SQL of conversations, one module a table group."""

@@ -1,0 +1,131 @@
+"""Chat messages: written under the conversation's lock, read by sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+from sqlalchemy import Row, text
+
+from habakkuk.conversations.types import Author, ChatKind, ChatMessage, ChatState, NewChatMessage
+from habakkuk.db.engine import Database, Work
+
+_COLUMNS = "conversation_id, seq, author, kind, body, data, state, turn_id, created"
+# The counter moves only when the row went in, so a repeated message leaves no gap.
+_ADD = text("""
+    WITH added AS (
+        INSERT INTO chat_messages (conversation_id, seq, author, kind, user_id, account, remote_id,
+                                   body, data, state, turn_id)
+        SELECT c.id, c.next_seq, :author, :kind, :user_id, :account, :remote_id, :body,
+               CAST(:data AS jsonb), :state, :turn_id
+        FROM conversations c WHERE c.id = :conversation_id
+        ON CONFLICT (account, remote_id) WHERE remote_id IS NOT NULL DO NOTHING
+        RETURNING seq
+    ), counted AS (
+        UPDATE conversations SET next_seq = next_seq + 1, updated = now()
+        WHERE id = :conversation_id AND EXISTS (SELECT 1 FROM added)
+    )
+    SELECT seq FROM added
+""")
+_BY_REMOTE = text("""
+    SELECT m.conversation_id, m.seq, m.turn_id, t.session_id FROM chat_messages m
+    LEFT JOIN turns t ON t.id = m.turn_id
+    WHERE m.account = :account AND m.remote_id = :remote_id
+""")
+_TAKE = text(f"""
+    WITH taken AS (
+        UPDATE chat_messages SET state = 'taken'
+        WHERE conversation_id = :conversation_id AND turn_id = :turn_id AND state = 'queued'
+        RETURNING {_COLUMNS}
+    ) SELECT * FROM taken ORDER BY seq
+""")  # noqa: S608 - constants of this module
+_WITHDRAW = text("""
+    UPDATE chat_messages SET state = 'withdrawn'
+    WHERE conversation_id = :conversation_id AND turn_id = :turn_id AND state = 'queued'
+""")
+_AFTER = text(f"""
+    SELECT {_COLUMNS} FROM chat_messages
+    WHERE conversation_id = :conversation_id AND seq > :after ORDER BY seq LIMIT :limit
+""")  # noqa: S608
+_LAST = text(f"""
+    SELECT * FROM (
+        SELECT {_COLUMNS} FROM chat_messages
+        WHERE conversation_id = :conversation_id AND seq < :before ORDER BY seq DESC LIMIT :limit
+    ) newest ORDER BY seq
+""")  # noqa: S608
+_ONE = text(f"""
+    SELECT {_COLUMNS} FROM chat_messages WHERE conversation_id = :conversation_id AND seq = :seq
+""")  # noqa: S608
+
+
+def add(work: Work, conversation_id: str, message: NewChatMessage) -> int | None:
+    """Write one message and return its seq; None when its remote id is known already.
+
+    The conversation row must be locked by `work`.
+    """
+    row = work.execute(
+        _ADD,
+        conversation_id=conversation_id,
+        author=message.author,
+        kind=message.kind,
+        user_id=message.user_id,
+        account=message.account,
+        remote_id=message.remote_id,
+        body=message.body,
+        data=orjson.dumps(message.data).decode(),
+        state=message.state,
+        turn_id=message.turn_id,
+    ).one_or_none()
+    return row.seq if row else None
+
+
+def by_remote_id(
+    work: Work, account: str, remote_id: str
+) -> tuple[str, int, str | None, str | None] | None:
+    """Return (conversation, seq, turn, session) of the message that came under this id."""
+    row = work.execute(_BY_REMOTE, account=account, remote_id=remote_id).one_or_none()
+    return (row.conversation_id, row.seq, row.turn_id, row.session_id) if row else None
+
+
+def take(work: Work, conversation_id: str, turn_id: str) -> Sequence[ChatMessage]:
+    """Mark the queued messages of a turn as taken and return them in order."""
+    rows = work.execute(_TAKE, conversation_id=conversation_id, turn_id=turn_id)
+    return [_message(row) for row in rows]
+
+
+def withdraw(work: Work, conversation_id: str, turn_id: str) -> None:
+    """Withdraw what a turn that never began would have taken."""
+    work.execute(_WITHDRAW, conversation_id=conversation_id, turn_id=turn_id)
+
+
+def after(database: Database, conversation_id: str, seq: int, limit: int) -> Sequence[ChatMessage]:
+    """Return the messages after `seq`, oldest first."""
+    rows = database.run(_AFTER, conversation_id=conversation_id, after=seq, limit=limit)
+    return [_message(row) for row in rows]
+
+
+def last(database: Database, conversation_id: str, before: int, limit: int) -> list[ChatMessage]:
+    """Return the newest messages before `before`, oldest first."""
+    rows = database.run(_LAST, conversation_id=conversation_id, before=before, limit=limit)
+    return [_message(row) for row in rows]
+
+
+def one(database: Database, conversation_id: str, seq: int) -> ChatMessage | None:
+    """Return one message."""
+    rows = database.run(_ONE, conversation_id=conversation_id, seq=seq)
+    return _message(rows[0]) if rows else None
+
+
+def _message(row: Row[Any]) -> ChatMessage:
+    return ChatMessage(
+        row.conversation_id,
+        row.seq,
+        Author(row.author),
+        ChatKind(row.kind),
+        row.body,
+        row.data,
+        ChatState(row.state),
+        row.turn_id,
+        row.created,
+    )

@@ -1,0 +1,60 @@
+"""The append-only transcript. Callers prove their lease first (JobContext.guard)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+from sqlalchemy import Row, text
+
+from habakkuk.conversations.types import StoredMessage
+from habakkuk.db.engine import Database, Work
+from habakkuk.llm.types import Message, Role, blocks_from_json, blocks_to_json
+
+_APPEND = text("""
+    INSERT INTO messages (session_id, seq, job_id, step, role, blocks, meta)
+    SELECT :session_id, coalesce(max(seq), 0) + 1, :job_id, :step, :role, CAST(:blocks AS jsonb),
+           CAST(:meta AS jsonb)
+    FROM messages WHERE session_id = :session_id
+""")
+_LOAD = text("""
+    SELECT seq, job_id, step, role, blocks FROM messages
+    WHERE session_id = :session_id ORDER BY seq
+""")
+_COUNT = text("SELECT count(*) AS n FROM messages WHERE session_id = :session_id")
+
+
+def append(
+    work: Work,
+    session_id: str,
+    job_id: str,
+    step: int,
+    message: Message,
+    meta: dict[str, Any] | None = None,
+) -> None:
+    """Append one message. A step that is there already violates a unique key: never written twice."""
+    work.execute(
+        _APPEND,
+        session_id=session_id,
+        job_id=job_id,
+        step=step,
+        role=message.role,
+        blocks=orjson.dumps(blocks_to_json(message.blocks)).decode(),
+        meta=orjson.dumps(meta or {}).decode(),
+    )
+
+
+def load(database: Database, session_id: str) -> Sequence[StoredMessage]:
+    """Return the whole transcript, oldest first."""
+    return [_stored(row) for row in database.run(_LOAD, session_id=session_id)]
+
+
+def count(work: Work, session_id: str) -> int:
+    """Return how many messages the transcript has."""
+    return int(work.execute(_COUNT, session_id=session_id).scalar_one())
+
+
+def _stored(row: Row[Any]) -> StoredMessage:
+    message = Message(Role(row.role), blocks_from_json(row.blocks))
+    return StoredMessage(row.seq, row.job_id, row.step, message)

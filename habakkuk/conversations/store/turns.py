@@ -1,0 +1,112 @@
+"""Turn rows: what outlives the job."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from sqlalchemy import Row, text
+
+from habakkuk.conversations.types import NewTurn, Outcome, Turn
+from habakkuk.db.engine import Database, Work
+
+_COLUMNS = """
+    id, session_id, conversation_id, user_id, agent, origin, reply_to, began, ended, outcome,
+    reply_seq, created
+"""
+_ADD = text("""
+    INSERT INTO turns (id, session_id, conversation_id, user_id, agent, origin, reply_to, joinable)
+    VALUES (:id, :session_id, :conversation_id, :user_id, :agent, :origin,
+            CAST(:reply_to AS jsonb), :joinable)
+    ON CONFLICT (id) DO NOTHING
+""")
+_GET = text(f"SELECT {_COLUMNS} FROM turns WHERE id = :id")  # noqa: S608 - constant
+# Only a turn whose job has not begun, and that nobody waits on, may take another message.
+_JOINABLE = text("""
+    SELECT t.id FROM turns t JOIN jobs j ON j.id = t.id
+    WHERE t.conversation_id = :conversation_id AND t.session_id = :session_id AND t.joinable
+      AND t.began IS NULL AND t.user_id IS NOT DISTINCT FROM :user_id AND j.state = 'pending'
+    ORDER BY t.created DESC LIMIT 1
+""")
+_BEGIN = text("UPDATE turns SET began = now() WHERE id = :id AND began IS NULL")
+_END = text("""
+    UPDATE turns SET ended = now(), outcome = :outcome, reply_seq = :reply_seq
+    WHERE id = :id AND ended IS NULL
+""")
+_OPEN = text("""
+    SELECT t.id, j.state FROM turns t JOIN jobs j ON j.id = t.id
+    WHERE t.session_id = :session_id AND t.ended IS NULL
+      AND j.state IN ('pending', 'running', 'waiting')
+    ORDER BY j.seq
+""")
+_INCIDENT = text("""
+    UPDATE turns SET incidents = incidents || CAST(:incident AS jsonb) WHERE id = :id
+""")
+
+
+def add(work: Work, turn: NewTurn) -> None:
+    """Insert a turn; a repeated id is a no-op."""
+    work.execute(
+        _ADD,
+        id=turn.id,
+        session_id=turn.session_id,
+        conversation_id=turn.conversation_id,
+        user_id=turn.user_id,
+        agent=turn.agent,
+        origin=turn.origin,
+        reply_to=orjson.dumps(turn.reply_to).decode(),
+        joinable=turn.joinable,
+    )
+
+
+def get(database: Database, turn_id: str) -> Turn | None:
+    """Return a turn."""
+    rows = database.run(_GET, id=turn_id)
+    return _turn(rows[0]) if rows else None
+
+
+def get_in(work: Work, turn_id: str) -> Turn | None:
+    """Return a turn inside a transaction."""
+    row = work.execute(_GET, id=turn_id).one_or_none()
+    return _turn(row) if row else None
+
+
+def joinable(
+    work: Work, conversation_id: str, session_id: str, user_id: str | None
+) -> str | None:
+    """Return the turn that another message of this person may still join."""
+    row = work.execute(
+        _JOINABLE, conversation_id=conversation_id, session_id=session_id, user_id=user_id
+    ).one_or_none()
+    return row.id if row else None
+
+
+def begin(work: Work, turn_id: str) -> None:
+    """Note when the turn took its messages."""
+    work.execute(_BEGIN, id=turn_id)
+
+
+def end(work: Work, turn_id: str, outcome: Outcome, reply_seq: int | None) -> None:
+    """Note how the turn ended; the first end stands."""
+    work.execute(_END, id=turn_id, outcome=outcome, reply_seq=reply_seq)
+
+
+def note_incident(work: Work, turn_id: str, incident: dict[str, Any]) -> None:
+    """Add what went wrong on the way, such as a repeated model call."""
+    work.execute(_INCIDENT, id=turn_id, incident=orjson.dumps([incident]).decode())
+
+
+def open_turns(database: Database, session_id: str) -> list[tuple[str, str]]:
+    """Return (turn, job state) of the session's turns that have not ended, in order."""
+    return [(row.id, row.state) for row in database.run(_OPEN, session_id=session_id)]
+
+
+def open_turns_in(work: Work, session_id: str) -> list[tuple[str, str]]:
+    """Return the same inside a transaction."""
+    return [(row.id, row.state) for row in work.execute(_OPEN, session_id=session_id)]
+
+
+def _turn(row: Row[Any]) -> Turn:
+    fields = dict(row._mapping)
+    fields["outcome"] = Outcome(row.outcome) if row.outcome else None
+    return Turn(**fields)

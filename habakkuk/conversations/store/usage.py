@@ -1,0 +1,42 @@
+"""The ledger of model calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlalchemy import text
+
+from habakkuk.db.engine import Database
+from habakkuk.llm.types import ModelRef, Usage
+
+_ADD = text("""
+    INSERT INTO usage (turn_id, session_id, user_id, agent, provider, model, input, output,
+                       cache_read, cache_write, reasoning)
+    VALUES (:turn_id, :session_id, :user_id, :agent, :provider, :model, :input, :output,
+            :cache_read, :cache_write, :reasoning)
+""")
+
+
+class UsageLedger:
+    """Keeps what every model call used (the port habakkuk.llm.contract.UsageSink)."""
+
+    def __init__(self, database: Database) -> None:
+        """Use the pool of this process."""
+        self._database = database
+
+    def record(self, model: ModelRef, usage: Usage, labels: Mapping[str, str]) -> None:
+        """Write one call, at once: what is spent is spent, also when the turn dies after it."""
+        self._database.run(
+            _ADD,
+            turn_id=labels.get("turn"),
+            session_id=labels.get("session"),
+            user_id=labels.get("user"),
+            agent=labels.get("agent"),
+            provider=model.provider,
+            model=model.model,
+            input=usage.input,
+            output=usage.output,
+            cache_read=usage.cache_read,
+            cache_write=usage.cache_write,
+            reasoning=usage.reasoning,
+        )

@@ -1,0 +1,185 @@
+"""Conversations as plain data (design: blueprint §2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from habakkuk.llm.types import Message
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a conversation takes place: ids of the platform, never names."""
+
+    channel: str
+    account: str
+    chat: str
+    thread: str = ""
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """An address with its current session."""
+
+    id: str
+    address: Address
+    user_id: str | None
+    agent: str
+    session_id: str
+    next_seq: int
+    title: str | None = None
+
+
+@dataclass(frozen=True)
+class Session:
+    """A transcript's frame. `system_prompt` is None until its first turn froze it."""
+
+    id: str
+    conversation_id: str
+    agent: str
+    user_id: str | None
+    system_prompt: str | None
+    title: str | None
+    created: datetime
+    updated: datetime
+
+
+class Author(StrEnum):
+    """Who wrote a chat message. `system` is Habakkuk itself, not the agent."""
+
+    USER = "user"
+    AGENT = "agent"
+    SYSTEM = "system"
+
+
+class ChatKind(StrEnum):
+    """What a chat message is. A typed value, so that no marker text is ever sent or parsed."""
+
+    MESSAGE = "message"
+    COMMAND = "command"
+    NOTICE = "notice"
+    ERROR = "error"
+
+
+class ChatState(StrEnum):
+    """Where a chat message stands: people's go queued to taken or withdrawn, ours are sent."""
+
+    QUEUED = "queued"
+    TAKEN = "taken"
+    WITHDRAWN = "withdrawn"
+    SENT = "sent"
+
+
+@dataclass(frozen=True)
+class ChatMessage:
+    """One row of a conversation's log; `seq` orders it."""
+
+    conversation_id: str
+    seq: int
+    author: Author
+    kind: ChatKind
+    body: str
+    data: dict[str, Any]
+    state: ChatState
+    turn_id: str | None
+    created: datetime
+
+
+@dataclass(frozen=True)
+class NewChatMessage:
+    """A chat message to write; `remote_id` is unique per account."""
+
+    author: Author
+    body: str
+    state: ChatState
+    kind: ChatKind = ChatKind.MESSAGE
+    data: dict[str, Any] = field(default_factory=dict)
+    user_id: str | None = None
+    account: str | None = None
+    remote_id: str | None = None
+    turn_id: str | None = None
+
+
+class Outcome(StrEnum):
+    """How a turn ended."""
+
+    ANSWERED = "answered"
+    PARTIAL = "partial"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    WITHDRAWN = "withdrawn"
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One turn. `reply_seq` is the chat row of its answer."""
+
+    id: str
+    session_id: str
+    conversation_id: str
+    user_id: str | None
+    agent: str
+    origin: str
+    reply_to: dict[str, Any]
+    began: datetime | None
+    ended: datetime | None
+    outcome: Outcome | None
+    reply_seq: int | None
+    created: datetime
+
+
+@dataclass(frozen=True)
+class NewTurn:
+    """A turn to admit; its job has the same id."""
+
+    id: str
+    session_id: str
+    conversation_id: str
+    user_id: str | None
+    agent: str
+    origin: str
+    reply_to: dict[str, Any] = field(default_factory=dict)
+    joinable: bool = False
+
+
+@dataclass(frozen=True)
+class StoredMessage:
+    """A transcript message with its place."""
+
+    seq: int
+    job_id: str
+    step: int
+    message: Message
+
+
+class CallState(StrEnum):
+    """Where a tool call stands in the journal."""
+
+    RUNNING = "running"
+    WAITING = "waiting"
+    DONE = "done"
+
+
+@dataclass(frozen=True)
+class JournalEntry:
+    """One tool call as recorded. `text` and `is_error` are its result once done."""
+
+    call_id: str
+    name: str
+    input: dict[str, Any]
+    state: CallState
+    text: str = ""
+    is_error: bool = False
+
+
+def session_key(session_id: str) -> str:
+    """Return the serial key of a session's turns."""
+    return f"s:{session_id}"
+
+
+def session_of(serial_key: str | None) -> str | None:
+    """Return the session of a serial key, None when the key is another kind's."""
+    return serial_key[2:] if serial_key and serial_key.startswith("s:") else None

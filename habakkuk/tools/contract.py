@@ -1,0 +1,117 @@
+"""What a tool is: typed arguments, a docstring for the model, and facts that the walls go by."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, TypeVar, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from habakkuk.core.errors import ToolError
+from habakkuk.core.interrupt import Interrupt
+from habakkuk.llm.types import ToolSpec
+
+
+class Risk(StrEnum):
+    """What a tool can do to the world; permission modes go by it."""
+
+    READ = "read"
+    WRITE = "write"
+    EXECUTE = "execute"
+    NETWORK = "network"
+
+
+class ToolArgs(BaseModel):
+    """The arguments of a tool. An unknown one is an error that the model can mend."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+_Args = TypeVar("_Args", bound=ToolArgs)
+
+
+@dataclass(frozen=True)
+class ToolContext:
+    """What a running call may know. `call_id` is the key for effects that must happen once."""
+
+    call_id: str
+    session_id: str
+    turn_id: str
+    agent: str
+    interrupt: Interrupt
+    workspace: Path
+    extras: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ToolOutput:
+    """What a call gave, as the model reads it."""
+
+    text: str
+    is_error: bool = False
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One tool.
+
+    `replayable`: it only reads, so a call that a crash interrupted runs again. `own_state`: it
+    changes only Habakkuk's own records. `paths` names what a call touches, for approvals.
+    """
+
+    name: str
+    description: str
+    args: type[ToolArgs]
+    run: Callable[[Any, ToolContext], ToolOutput]
+    risk: Risk
+    timeout_s: float
+    replayable: bool
+    own_state: bool
+    paths: Callable[[Any], Sequence[str]] | None
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What a model is told of it."""
+        return ToolSpec(self.name, self.description, self.args.model_json_schema())
+
+    def parse(self, arguments: dict[str, Any]) -> ToolArgs:
+        """Return the arguments, checked. Raises ToolError that says what is wrong with which."""
+        try:
+            return self.args.model_validate(arguments)
+        except ValidationError as error:
+            faults = "; ".join(
+                f"{'.'.join(map(str, fault['loc'])) or 'arguments'}: {fault['msg']}"
+                for fault in error.errors()
+            )
+            raise ToolError(f"{self.name}: the arguments do not fit its schema: {faults}") from error
+
+
+def tool(
+    *,
+    risk: Risk,
+    timeout_s: float = 60.0,
+    replayable: bool = False,
+    own_state: bool = False,
+    paths: Callable[[Any], Sequence[str]] | None = None,
+) -> Callable[[Callable[[_Args, ToolContext], ToolOutput]], Tool]:
+    """Make a Tool of a function `(args, context) -> ToolOutput` whose docstring describes it."""
+
+    def make(function: Callable[[_Args, ToolContext], ToolOutput]) -> Tool:
+        args = get_type_hints(function)["args"]
+        return Tool(
+            name=function.__name__,
+            description=inspect.getdoc(function) or "",
+            args=args,
+            run=function,
+            risk=risk,
+            timeout_s=timeout_s,
+            replayable=replayable,
+            own_state=own_state,
+            paths=paths,
+        )
+
+    return make

@@ -1,0 +1,64 @@
+"""The table of Habakkuk's processes: the same commands under `up` and in containers."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from habakkuk.core.config.schema import WorkerPools
+from habakkuk.core.config.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+QUEUES = ("turns", "subturns", "deliveries", "schedules", "maintenance")
+# Two, so that one can die while the other recovers its work.
+WORKERS = 2
+
+
+@dataclass(frozen=True)
+class ProcessSpec:
+    """One process: its name, its command, what it needs in its environment beside the common."""
+
+    name: str
+    command: tuple[str, ...]
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+def web() -> ProcessSpec:
+    """Return the web process; where it listens is in deploy/gunicorn.conf.py."""
+    config = str(ROOT / "deploy" / "gunicorn.conf.py")
+    # Its control socket's default place is shared by all of a user's gunicorns.
+    options = ("-c", config, "--no-control-socket")
+    return ProcessSpec("web", (sys.executable, "-m", "gunicorn", *options, "web:create_app()"))
+
+
+def worker(name: str, pools: WorkerPools, queues: tuple[str, ...] = QUEUES) -> ProcessSpec:
+    """Return a worker for some queues; as many threads as their pools take together."""
+    slots = sum(getattr(pools, queue) for queue in queues)
+    options = ("-P", "threads", "-c", str(slots), "-Q", ",".join(queues), "-n", f"{name}@%h")
+    quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat")
+    return ProcessSpec(name, (*_celery("worker"), *options, *quiet))
+
+
+def beat(home: Path) -> ProcessSpec:
+    """Return the process of the fixed cadences; inside a worker it would outlive a kill."""
+    state = str(home / "beat-schedule")
+    return ProcessSpec("beat", (*_celery("beat"), "-s", state, "--pidfile="))
+
+
+def local_model(port: int, model: Path) -> ProcessSpec:
+    """Return the process of the bundled model."""
+    command = (sys.executable, "-m", "habakkuk.ops.local_model")
+    return ProcessSpec("local-model", (*command, "--port", str(port), "--model", str(model)))
+
+
+def standard_processes(settings: Settings) -> tuple[ProcessSpec, ...]:
+    """Return what `up` runs beside the databases and the local model."""
+    pools = settings.config.workers
+    workers = (worker(f"worker-{number}", pools) for number in range(1, WORKERS + 1))
+    return (web(), *workers, beat(settings.home))
+
+
+def _celery(command: str) -> tuple[str, ...]:
+    return (sys.executable, "-m", "celery", "-A", "workers.app:celery", command)

@@ -1,0 +1,88 @@
+"""One process under supervision, started by us or found running."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+from habakkuk.ops.home import open_log
+from habakkuk.ops.identity import ProcessIdentity, identify
+from habakkuk.ops.spawn import Program, start_server
+
+
+class Unit:
+    """A process by name. Kinds differ in how `start` begins and which signal ends it."""
+
+    end_signal = signal.SIGTERM
+
+    def __init__(self, name: str, log: Path) -> None:
+        """Name it; nothing is started yet."""
+        self.name = name
+        self.log = log
+        self.identity: ProcessIdentity | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, or adopt what runs already. Raises ConfigurationError when it cannot run."""
+        raise NotImplementedError
+
+    def ended(self) -> str | None:
+        """Return why it ended, None while it runs. Ends what it left in its process group."""
+        if self._process is None:
+            alive = self.identity is not None and self.identity.alive()
+            return None if alive else "ended"
+        if self._process.returncode is None:
+            if self._still_runs():
+                return None
+            self._sweep_group()
+        return _reason(self._process.wait())
+
+    def ask_to_end(self) -> None:
+        """Send the signal that ends it cleanly."""
+        if self.identity is not None:
+            self.identity.send(self.end_signal)
+
+    def kill(self) -> None:
+        """End it and its process group at once."""
+        if self.identity is None:
+            return
+        if self._process is not None and self._process.returncode is None:
+            self._sweep_group()
+        self.identity.send(signal.SIGKILL)
+
+    def _launch(self, program: Program) -> None:
+        """Start `program` with its output in the log."""
+        log = open_log(self.log)
+        try:
+            self._process = start_server(program, log)
+        finally:
+            os.close(log)
+        self.identity = identify(self._process.pid)
+
+    def _adopt(self, identity: ProcessIdentity) -> None:
+        self._process = None
+        self.identity = identity
+
+    def _still_runs(self) -> bool:
+        """Look without reaping: until it is reaped its pid, our group's name, is not given away."""
+        assert self._process is not None  # noqa: S101 - for the type checker
+        return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+
+    def _sweep_group(self) -> None:
+        assert self._process is not None  # noqa: S101 - for the type checker
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            # Gone already; macOS says "not permitted" of a group of zombies.
+            return
+
+
+def _reason(code: int) -> str:
+    if code >= 0:
+        return f"ended with exit code {code}"
+    try:
+        return f"was killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was killed by signal {-code}"

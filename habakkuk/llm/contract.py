@@ -33,7 +33,12 @@ class Overloaded(LlmError):
 
 
 class NetworkFailed(LlmError):
-    """The service was not reached or the line broke before an answer was complete."""
+    """The service was not reached or the line broke before an answer was complete.
+
+    `usage` is what the provider had counted by then, None when it had said nothing.
+    """
+
+    usage: Usage | None = None
 
 
 class AuthFailed(LlmError):
@@ -70,8 +75,26 @@ class StreamCut(LlmError):
 
 
 @dataclass(frozen=True)
+class Dialect:
+    """What a service wants otherwise than the others of its wire format.
+
+    `max_tokens_field` None leaves the name to the model's profile. `call_id_length` is set where
+    a service takes only short ids made of letters and digits.
+    """
+
+    max_tokens_field: str | None = None
+    stream_usage: bool = True
+    cache_key: bool = False
+    call_id_length: int | None = None
+
+
+@dataclass(frozen=True)
 class Endpoint:
-    """Where and as whom a provider is called."""
+    """Where and as whom a provider is called.
+
+    `api_key` is empty for keyless servers; `api_key_env` is the variable it came from, for
+    messages. `timeout` bounds a whole call, `stall_timeout` the time without a single byte.
+    """
 
     name: str
     base_url: str
@@ -79,6 +102,9 @@ class Endpoint:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     timeout: float = 600.0
     stall_timeout: float = 120.0
+    api_key_env: str | None = None
+    type: str = "openai"
+    dialect: Dialect = Dialect()
 
 
 @dataclass(frozen=True)

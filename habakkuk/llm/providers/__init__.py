@@ -1,0 +1,1 @@
+"""One package for each wire format; the registry finds them by their names."""

@@ -141,17 +141,21 @@ class PostgresServer(Server):
 
     def _initialise(self) -> None:
         rights = {"user": self.uid, "group": self.gid, "extra_groups": []} if self.uid > 0 else {}
-        subprocess.run(
+        done = subprocess.run(
             [
                 str(self._programs / "initdb"),
                 *("--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync", "-U", "postgres"),
                 *("-D", str(self._data)),
             ],
-            check=True,
-            capture_output=True,
+            check=False,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
             cwd=self.folder,
             **rights,  # type: ignore[call-overload]  # one dict for three keywords
         )
+        if done.returncode != 0:
+            raise RuntimeError(f"initdb failed:\n{done.stderr}")
 
     def command(self) -> list[str]:
         """Return the server's argv."""
@@ -236,15 +240,20 @@ def _open_to_all(path: Path) -> bool:
 
 
 def _copy_programs(programs: Path, folder: Path) -> Path:
-    """Copy PostgreSQL to where its user can read it, rather than open the folders above it."""
+    """Copy PostgreSQL to where its user can read it, rather than open the folders above it.
+
+    The programs find their libraries beside their package, three folders up.
+    """
+    package = programs.parents[1]
     target = folder / "postgres"
-    shutil.copytree(programs.parent, target, symlinks=True)
+    for part in [package, package.with_name(f"{package.name}.libs")]:
+        if part.exists():
+            shutil.copytree(part, target / part.name, symlinks=True)
     for path in [target, *target.rglob("*")]:
         if not path.is_symlink():
-            path.chmod(path.stat().st_mode | (0o055 if path.is_dir() else 0o044))
-            if path.parent.name == "bin":
-                path.chmod(0o755)
-    return target / programs.name
+            runs = path.is_dir() or path.parent.name == "bin"
+            path.chmod(0o755 if runs else 0o644)
+    return target / programs.relative_to(package.parent)
 
 
 def _wait_for_end(pid: int) -> None:
@@ -279,6 +288,8 @@ def hold(folder: Path, watched: int) -> None:
     os.dup2(log, 1)
     os.dup2(log, 2)
     place = folder / "pg"
+    # What an attempt that failed left would only hide its reason.
+    shutil.rmtree(place, ignore_errors=True)
     place.mkdir(mode=0o711)
     server = PostgresServer(place)
     server.start()

@@ -21,6 +21,7 @@ from habakkuk.ops.spawn import PLAIN_VARIABLES, Program, run_tool
 
 POSTGRES_OLDEST = 15
 VALKEY_OLDEST = 7
+_DEBIAN = Path("/usr/lib/postgresql")
 _INSTALL_POSTGRES = (
     "install PostgreSQL 15 or later (Debian, Ubuntu: apt install postgresql) or set DATABASE_URL"
 )
@@ -114,7 +115,7 @@ def _postgres_places(search: str) -> Iterator[tuple[Path, bool]]:
     on_path = shutil.which("postgres", path=search)
     if on_path is not None:
         yield Path(on_path).resolve(), False
-    debian = Path("/usr/lib/postgresql").glob("*/bin/postgres")
+    debian = _DEBIAN.glob("*/bin/postgres")
     yield from ((path, False) for path in sorted(debian, key=_by_version, reverse=True))
 
 

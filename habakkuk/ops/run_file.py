@@ -121,5 +121,5 @@ def resolve_settings(settings: Settings) -> Settings:
 def browser_address(listen: tuple[str, int]) -> str:
     """Return the URL under which this machine reaches what listens on `listen`."""
     host, port = listen
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1", "*": "127.0.0.1"}.get(host, host)  # noqa: S104
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1", "*": "127.0.0.1"}.get(host, host)  # noqa: S104 - names it, binds nothing
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -34,9 +34,9 @@ class Unit:
             alive = self.identity is not None and self.identity.alive()
             return None if alive else "ended"
         if self._process.returncode is None:
-            if self._still_runs():
+            if _still_runs(self._process.pid):
                 return None
-            self._sweep_group()
+            _sweep_group(self._process.pid)
         return _reason(self._process.wait())
 
     def ask_to_end(self) -> None:
@@ -49,7 +49,7 @@ class Unit:
         if self.identity is None:
             return
         if self._process is not None and self._process.returncode is None:
-            self._sweep_group()
+            _sweep_group(self._process.pid)
         self.identity.send(signal.SIGKILL)
 
     def _launch(self, program: Program) -> None:
@@ -65,18 +65,18 @@ class Unit:
         self._process = None
         self.identity = identity
 
-    def _still_runs(self) -> bool:
-        """Look without reaping: until it is reaped its pid, our group's name, is not given away."""
-        assert self._process is not None  # noqa: S101 - for the type checker
-        return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
 
-    def _sweep_group(self) -> None:
-        assert self._process is not None  # noqa: S101 - for the type checker
-        try:
-            os.killpg(self._process.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            # Gone already; macOS says "not permitted" of a group of zombies.
-            return
+def _still_runs(pid: int) -> bool:
+    """Look without reaping: until it is reaped its pid, our group's name, is not given away."""
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+
+
+def _sweep_group(pid: int) -> None:
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        # Gone already; macOS says "not permitted" of a group of zombies.
+        return
 
 
 def _reason(code: int) -> str:

@@ -1,0 +1,29 @@
+"""How gunicorn serves the web process; the settings that differ come from Habakkuk's own."""
+
+from pathlib import Path
+
+from habakkuk.core.config.settings import load_settings
+
+_settings = load_settings()
+_host, _port = _settings.listen
+_memory = Path("/dev/shm")  # noqa: S108 - gunicorn makes its own closed file there
+
+bind = f"[{_host}]:{_port}" if ":" in _host else f"{_host}:{_port}"
+# One process: open streams wait on the network, and gevent holds thousands of them.
+worker_class = "gevent"
+workers = 1
+worker_connections = 1000
+# Open streams end with the process; who listens to one comes back by itself and misses nothing.
+graceful_timeout = 3
+timeout = 60
+keepalive = 75
+# The heartbeat file must not wait for a disk.
+worker_tmp_dir = str(_memory) if _memory.is_dir() else None
+# Stdout and stderr are kept by whoever started this process. Requests are logged by the app.
+accesslog = None
+errorlog = "-"
+loglevel = "warning"
+proc_name = "habakkuk-web"
+# A person's long message is a body, so nothing sensible has a longer line.
+limit_request_line = 8190
+forwarded_allow_ips = ""

@@ -1,0 +1,59 @@
+"""The process table."""
+
+from pathlib import Path
+
+from habakkuk.core.config.environment import read_environment
+from habakkuk.core.config.schema import WorkerPools
+from habakkuk.core.config.settings import load_settings
+from habakkuk.ops.processes import local_model, standard_processes, worker
+
+
+def option(command: tuple[str, ...], name: str) -> str:
+    return command[command.index(name) + 1]
+
+
+def test_up_runs_web_two_workers_and_beat(home: Path) -> None:
+    settings = load_settings(read_environment({"HABAKKUK_HOME": str(home)}))
+
+    names = [spec.name for spec in standard_processes(settings)]
+
+    assert names == ["web", "worker-1", "worker-2", "beat"]
+
+
+def test_a_worker_of_all_queues_has_as_many_threads_as_their_pools() -> None:
+    command = worker("worker-1", WorkerPools()).command
+
+    assert option(command, "-c") == "236"
+    assert option(command, "-Q") == "turns,subturns,deliveries,schedules,maintenance"
+    assert option(command, "-P") == "threads"
+
+
+def test_a_worker_of_one_queue_has_the_threads_of_its_pool() -> None:
+    command = worker("turns-1", WorkerPools(turns=12), ("turns",)).command
+
+    assert option(command, "-c") == "12"
+    assert option(command, "-Q") == "turns"
+
+
+def test_no_worker_carries_beat(home: Path) -> None:
+    settings = load_settings(read_environment({"HABAKKUK_HOME": str(home)}))
+
+    commands = [spec.command for spec in standard_processes(settings) if "worker" in spec.name]
+
+    assert all("-B" not in command and "--beat" not in command for command in commands)
+
+
+def test_web_opens_no_control_socket(home: Path) -> None:
+    settings = load_settings(read_environment({"HABAKKUK_HOME": str(home)}))
+
+    web = standard_processes(settings)[0]
+
+    assert "--no-control-socket" in web.command
+    assert Path(option(web.command, "-c")).is_file()
+
+
+def test_the_local_model_is_told_its_port_and_file() -> None:
+    command = local_model(18080, Path("/models/a.gguf")).command
+
+    assert option(command, "--port") == "18080"
+    assert option(command, "--model") == "/models/a.gguf"

@@ -128,10 +128,10 @@ def _running(kind: type[Kind]) -> Iterator[Kind]:
     # pytest's folders are closed to the servers' user, and a socket's path may have 107 bytes.
     folder = Path(tempfile.mkdtemp(prefix="hab-", dir="/tmp"))
     folder.chmod(0o711)
-    server = kind(folder)
     try:
+        server = kind(folder)
         server.start()
         yield server
-    finally:
         server.kill()
+    finally:
         shutil.rmtree(folder, ignore_errors=True)

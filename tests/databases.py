@@ -91,18 +91,23 @@ def open_databases(server_url: str | None) -> Databases:
 
 
 def end_run(server_url: str | None) -> None:
-    """Remove what the run made on a server that outlives it. Called by the run's owner."""
+    """Remove what the run made and no process of its own will. Called by the run's owner."""
     folder = _run_folder(psutil.Process())
-    if server_url is None or not folder.exists():
+    if not folder.exists() or (folder / "url").exists():
         return
+    if server_url is not None:
+        _drop_databases(server_url, folder.name[4:])
+    shutil.rmtree(folder)
+
+
+def _drop_databases(server_url: str, run: str) -> None:
     with _connected(server_url) as connection, connection.cursor() as cursor:
         cursor.execute(
             "SELECT datname FROM pg_database WHERE datname LIKE %s",
-            (f"habakkuk\\_te%\\_{folder.name[4:].replace('_', '%')}%",),
+            (f"habakkuk\\_te%\\_{run.replace('_', '%')}%",),
         )
         for (name,) in cursor.fetchall():
             cursor.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
-    shutil.rmtree(folder)
 
 
 def truncate(url: str) -> None:

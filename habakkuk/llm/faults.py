@@ -120,6 +120,9 @@ def _classify(fault: Fault) -> tuple[type[LlmError], bool]:
         return ModelMissing, False
     if fault.status in _BY_STATUS:
         kind = _BY_STATUS[fault.status]
+    elif fault.status in _REDIRECTS:
+        # The address is wrong; a fallback elsewhere may answer.
+        kind = ModelMissing
     elif 0 < fault.status < HTTPStatus.INTERNAL_SERVER_ERROR or fault.codes & _INVALID:
         kind = BadRequest
     else:

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from habakkuk.core.errors import ConfigurationError, LlmError
 from habakkuk.core.interrupt import Interrupt, Interrupted
 from habakkuk.core.text import shorten
-from habakkuk.llm.contract import AuthFailed, BadRequest, Endpoint, NetworkFailed, Profile
-from habakkuk.llm.faults import hide_secrets, plain_headers, read_fault, translate
+from habakkuk.llm.contract import AuthFailed, Endpoint, ModelMissing, NetworkFailed, Profile
+from habakkuk.llm.faults import Fault, hide_secrets, plain_headers, read_fault, translate
 from habakkuk.llm.providers.openai.answer import Answer
 from habakkuk.llm.providers.openai.encode import request_body
 from habakkuk.llm.providers.openai.sse import Event, TooLong, events
@@ -70,7 +70,7 @@ class OpenAIProvider:
             raise ConfigurationError(
                 f"providers.{endpoint.name}.base_url: {endpoint.base_url!r} is no URL: {error}"
             ) from error
-        # The SDK takes these from OPENAI_ORG_ID and OPENAI_PROJECT_ID, and would send them anywhere.
+        # The SDK takes these from the environment, and would send them to any service.
         client.organization = None
         client.project = None
         return client
@@ -169,9 +169,11 @@ class OpenAIProvider:
 
     def _no_stream(self, text: str) -> LlmError:
         said = shorten(hide_secrets(text, self._endpoint), 120)
-        return BadRequest(
-            f"{self._endpoint.name}: what answers at {self._endpoint.base_url} is no Chat Completions"
-            f" service; check base_url, which often ends in /v1 [it said: {said}]"
+        # As if the model were missing, since a fallback elsewhere may answer.
+        return ModelMissing(
+            f"{self._endpoint.name}: what answers at {self._endpoint.base_url} is no"
+            " Chat Completions service; check base_url, which often ends in /v1"
+            f" [it said: {said}]"
         )
 
     def _cut(self, what: str, answer: Answer) -> NetworkFailed:
@@ -180,7 +182,9 @@ class OpenAIProvider:
         return failure
 
     def _check_key(self) -> None:
-        """Refuse a key that cannot stand in a header, before the library names it in an error."""
+        """Refuse a key that is missing or cannot stand in a header, before anything is sent."""
+        if self._endpoint.api_key_env and not self._endpoint.api_key:
+            raise translate(Fault(codes=frozenset({"invalid_api_key"})), self._endpoint, "")
         if not all("!" <= character <= "~" for character in self._endpoint.api_key):
             name = self._endpoint.api_key_env or "its variable"
             raise AuthFailed(

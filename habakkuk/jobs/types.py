@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Queue(StrEnum):
-    """Where a job waits for a slot. Each has a pool of its own, so parents never starve children."""
+    """Where a job waits for a slot. A pool each, so that parents never starve children."""
 
     TURNS = "turns"
     SUBTURNS = "subturns"

@@ -1,0 +1,94 @@
+"""Hear that jobs end, over PostgreSQL, so that a waiting request ends without Redis."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import orjson
+
+from habakkuk.core.log import get_logger
+from habakkuk.db.engine import Database, DatabaseAway
+from habakkuk.db.listen import listening
+
+DONE_CHANNEL = "hab_done"
+_log = get_logger("jobs.done")
+_RECONNECT_SECONDS = 1.0
+_POLL_SECONDS = 1.0
+
+
+class DoneListener:
+    """One per process that waits for jobs. `on_key` is told the serial key of every ended job."""
+
+    def __init__(self, database: Database, on_key: Callable[[str], None] | None = None) -> None:
+        """Listen from the first wait on."""
+        self._database = database
+        self._on_key = on_key
+        self._lock = threading.Lock()
+        self._waiting: dict[str, set[threading.Event]] = defaultdict(set)
+        self._thread: threading.Thread | None = None
+        self._listening = threading.Event()
+        self._stopped = threading.Event()
+
+    def start(self) -> None:
+        """Start to listen, once; returns when the database is heard or after a second."""
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="done", daemon=True)
+                self._thread.start()
+        self._listening.wait(timeout=_RECONNECT_SECONDS)
+
+    def stop(self) -> None:
+        """End the listener."""
+        self._stopped.set()
+
+    @contextmanager
+    def watching(self, job_id: str) -> Iterator[threading.Event]:
+        """Yield an event that is set when the job may have ended.
+
+        Look at the row before waiting on it, and again whenever it is set.
+        """
+        self.start()
+        event = threading.Event()
+        with self._lock:
+            self._waiting[job_id].add(event)
+        try:
+            yield event
+        finally:
+            with self._lock:
+                self._waiting[job_id].discard(event)
+                if not self._waiting[job_id]:
+                    del self._waiting[job_id]
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                self._listen()
+            except DatabaseAway as error:
+                _log.info("cannot hear ended jobs", reason=error.detail)
+            self._stopped.wait(_RECONNECT_SECONDS)
+
+    def _listen(self) -> None:
+        with listening(self._database, "habakkuk done", DONE_CHANNEL) as notifications:
+            self._listening.set()
+            self._wake_all()
+            while not self._stopped.is_set():
+                for _, payload in notifications.wait(_POLL_SECONDS):
+                    self._dispatch(payload)
+
+    def _dispatch(self, payload: str) -> None:
+        ended = orjson.loads(payload)
+        with self._lock:
+            for event in self._waiting.get(ended["job"], ()):
+                event.set()
+        if self._on_key is not None and ended.get("key"):
+            self._on_key(ended["key"])
+
+    def _wake_all(self) -> None:
+        """Let everybody look at the rows: what ended while nobody listened is not told again."""
+        with self._lock:
+            for events in self._waiting.values():
+                for event in events:
+                    event.set()

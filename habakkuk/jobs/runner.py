@@ -1,0 +1,220 @@
+"""The one way to claim and run a job: a bounded pool of threads for each queue of a process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import structlog
+
+from habakkuk.core.clock import Clock
+from habakkuk.core.failpoints import Failpoints
+from habakkuk.core.interrupt import Interrupted, Reason
+from habakkuk.core.log import get_logger
+from habakkuk.db.engine import Database, DatabaseAway
+from habakkuk.jobs.context import RunningJob, Surroundings
+from habakkuk.jobs.contract import JobHandler
+from habakkuk.jobs.ending import Ending, Verdict, judge
+from habakkuk.jobs.leases import Leases
+from habakkuk.jobs.lock import LockKeeper
+from habakkuk.jobs.slots import Slots, Ticket
+from habakkuk.jobs.store import queue as queues
+from habakkuk.jobs.store.lease import Lease
+from habakkuk.jobs.store.queue import Owner
+from habakkuk.jobs.types import Job
+
+_log = get_logger("jobs")
+
+
+@dataclass(frozen=True)
+class RunnerParts:
+    """What a Runner is made of. `locks` None: no lock is shown in Redis."""
+
+    database: Database
+    handlers: Mapping[str, JobHandler]
+    owner: Owner
+    leases: Leases
+    failpoints: Failpoints
+    clock: Clock
+    locks: LockKeeper | None = None
+
+
+class Runner:
+    """Claims and runs jobs. Claims nothing before `open` and after `stop`."""
+
+    def __init__(self, parts: RunnerParts, sizes: Mapping[str, int]) -> None:
+        """Prepare a pool for each queue in `sizes`; threads start when they are needed."""
+        self._parts = parts
+        self._shared = Surroundings(parts.database, parts.failpoints)
+        self._ending = Ending(parts.clock)
+        self._open = False
+        self._stopping = False
+        self._idle = threading.Condition()
+        self._active = 0
+        self._pools = {name: self._pool(name, size) for name, size in sizes.items()}
+
+    @property
+    def queues(self) -> list[str]:
+        """The queues that this process serves."""
+        return list(self._pools)
+
+    @property
+    def active(self) -> int:
+        """How many jobs run at this moment."""
+        return self._active
+
+    def open(self) -> None:
+        """Begin to claim: the presence lock is held."""
+        self._open = not self._stopping
+
+    def shut(self) -> None:
+        """Claim nothing for now; what runs goes on."""
+        self._open = False
+
+    def offer(self, queue: str, job_id: str) -> Ticket | None:
+        """Take a job to claim and run; None when the queue is not served or its pool is full."""
+        pool = self._pools.get(queue)
+        if pool is None or not self._open:
+            return None
+        return pool.offer(job_id)
+
+    def free(self) -> dict[str, int]:
+        """Return the free slots of every queue that has some."""
+        return {name: pool.free for name, pool in self._pools.items() if pool.free > 0}
+
+    def stop(self) -> None:
+        """Take no more jobs and interrupt those that run, so that their rows are released."""
+        self._stopping = True
+        self._open = False
+        for pool in self._pools.values():
+            pool.close()
+        self._parts.leases.stop()
+
+    def wait_idle(self, seconds: float) -> bool:
+        """Wait until nothing runs; False when the time was over first."""
+        with self._idle:
+            return self._idle.wait_for(lambda: self._active == 0, seconds)
+
+    def _pool(self, name: str, size: int) -> Slots:
+        return Slots(name, size, self._serve, lambda: self._refill(name))
+
+    def _serve(self, job_id: str) -> bool:
+        return self._claim_and_run(job_id=job_id)
+
+    def _refill(self, queue: str) -> bool:
+        return self._claim_and_run(queue=queue)
+
+    def _claim_and_run(self, *, job_id: str = "", queue: str = "") -> bool:
+        """Claim that job, or the next of that queue, and run it; False when there was none."""
+        parts = self._parts
+        if not self._open:
+            return False
+        with self._counted():
+            try:
+                since = parts.clock.monotonic()
+                if job_id:
+                    job = queues.claim_one(parts.database, job_id, parts.owner)
+                else:
+                    job = queues.claim_next(parts.database, queue, parts.owner)
+                if job is not None:
+                    self.run(job, since)
+            except DatabaseAway as error:
+                _log.warning("the database is away", detail=error.detail)
+                return False
+            except Exception:  # noqa: BLE001 - a task top: logged, the row is left to the sweep
+                _log.exception("job could not be run")
+                return False
+            return job is not None
+
+    def run(self, job: Job, since: float) -> None:
+        """Run a job that was claimed in a request begun at `since`, to its end."""
+        assert job.fence is not None, "a claimed row has a fence"  # noqa: S101 - the statement sets it
+        lease = Lease(job.id, job.fence)
+        context = RunningJob(job, lease, self._shared, self._left)
+        with structlog.contextvars.bound_contextvars(job=job.id, kind=job.kind, fence=job.fence):
+            self._hold(context, since)
+            try:
+                self._parts.failpoints.hit("job.claim.after")
+                self._handle(context, self._parts.handlers.get(job.kind))
+            finally:
+                self._left(lease)
+
+    def _hold(self, context: RunningJob, since: float) -> None:
+        job, parts = context.job, self._parts
+        parts.leases.add(context.lease, job.serial_key, context.interrupt, since)
+        if parts.locks is not None and job.serial_key is not None:
+            parts.locks.acquire(job.serial_key, context.fence)
+        if self._stopping:
+            context.interrupt.trip(Reason.STOPPING)
+        if job.cancel_requested:
+            context.interrupt.trip(Reason.CANCELLED)
+
+    def _handle(self, context: RunningJob, handler: JobHandler | None) -> None:
+        if handler is None:
+            message = f"no code here handles jobs of the kind {context.job.kind!r}"
+            _log.error("job of an unknown kind")
+            self._ending.carry_out(context, None, Verdict("fail", message))
+            return
+        try:
+            context.interrupt.check()
+            handler.run(context)
+        except Exception as error:  # noqa: BLE001 - a task top: judged, logged and stored
+            self._fell(context, handler, error)
+        else:
+            if not context.over:
+                self._ending.done(context)
+
+    def _fell(self, context: RunningJob, handler: JobHandler, error: Exception) -> None:
+        verdict = judge(context, error)
+        if verdict.kind in {"retry", "fail"}:
+            _log.warning("job failed", verdict=verdict.kind, exc_info=error)
+        elif not isinstance(error, Interrupted):
+            _log.info("interrupted job raised", verdict=verdict.kind, error=type(error).__name__)
+        try:
+            self._ending.carry_out(context, handler, verdict)
+        except DatabaseAway:
+            raise
+        except Exception:  # noqa: BLE001 - a task top: logged, then ended without the record
+            # The handler's own record failed; the row must still end, or it would crash for ever.
+            _log.exception("the end of a job could not be recorded", verdict=verdict.kind)
+            self._ending.carry_out(context, None, verdict)
+
+    def _left(self, lease: Lease) -> None:
+        """Let go of a job that ended, parked or was lost; safe to repeat."""
+        holding = self._parts.leases.drop(lease.fence)
+        locks = self._parts.locks
+        if holding is not None and holding.serial_key is not None and locks is not None:
+            locks.release(holding.serial_key, lease.fence)
+
+    def _counted(self) -> _Counted:
+        return _Counted(self)
+
+    def count(self, change: int) -> None:
+        """Keep the number of running jobs; called by the Runner's own threads."""
+        with self._idle:
+            self._active += change
+            self._idle.notify_all()
+
+
+class _Counted:
+    """One job more for the time of a block."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+
+    def __enter__(self) -> None:
+        self._runner.count(1)
+
+    def __exit__(self, *_: object) -> None:
+        self._runner.count(-1)
+
+
+def by_kind(handlers: Iterable[JobHandler]) -> dict[str, JobHandler]:
+    """Index handlers by their kind. Raises ValueError when two claim one."""
+    found: dict[str, JobHandler] = {}
+    for handler in handlers:
+        if handler.kind in found:
+            raise ValueError(f"two handlers for the job kind {handler.kind!r}")
+        found[handler.kind] = handler
+    return found

@@ -1,0 +1,104 @@
+"""Jobs for everybody else: enqueue, cancel, resolve, look, try again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from habakkuk.db.engine import Database, Work
+from habakkuk.jobs.contract import JobHandler
+from habakkuk.jobs.store import queue, records, waits, workers
+from habakkuk.jobs.store.records import Count
+from habakkuk.jobs.store.workers import WorkerRow
+from habakkuk.jobs.types import Job, JobState, NewJob, Wait
+from habakkuk.jobs.wake import Wake
+
+
+class Jobs:
+    """The service of a process. `handlers` by kind may be filled after this is made."""
+
+    def __init__(self, database: Database, wake: Wake, handlers: Mapping[str, JobHandler]) -> None:
+        """Take the pool, the wake-up port and the handlers that record ends."""
+        self._database = database
+        self._wake = wake
+        self._handlers = handlers
+
+    def enqueue(self, work: Work, job: NewJob) -> bool:
+        """Add a job, woken after the commit; False when its id is known: then nothing changes."""
+        added = queue.enqueue(work, job)
+        if added and job.delay <= 0:
+            work.after_commit(partial(self._wake.wake, str(job.queue), job.id))
+        return added
+
+    def cancel(self, work: Work, job_id: str, reason: str) -> JobState | None:
+        """Cancel a job.
+
+        RUNNING: its worker was told and will end it. CANCELLED: it had not begun or was waiting,
+        and its end is recorded. None: it has ended or is not known.
+        """
+        job = records.read(work, job_id)
+        if job is None or not job.state.alive:
+            return None
+        handler = self._handlers.get(job.kind)
+        if handler is not None:
+            handler.lock(work, job)
+        locked = records.lock(work, job_id)
+        if locked is None or not locked.state.alive:
+            return None
+        if locked.state is JobState.RUNNING:
+            records.request_cancel(work, job_id, reason)
+            return JobState.RUNNING
+        records.cancel(work, job_id, reason)
+        if handler is not None:
+            handler.ended(work, locked, JobState.CANCELLED, reason)
+        return JobState.CANCELLED
+
+    def resolve(
+        self, work: Work, wait_id: str, outcome: str, answer: dict[str, Any] | None = None
+    ) -> bool:
+        """Resolve a wait, once; False when it is resolved already or unknown.
+
+        Locks the job row: a conversation row that the caller needs must be locked before.
+        """
+        resolved, woken = waits.resolve(work, wait_id, outcome, answer)
+        if woken is not None:
+            work.after_commit(partial(self._wake.wake, *woken))
+        return resolved
+
+    def retry(self, work: Work, job_id: str) -> bool:
+        """Run a failed job again, at the end of its key; False when it had not failed."""
+        queue_name = records.again(work, job_id)
+        if queue_name is not None:
+            work.after_commit(partial(self._wake.wake, queue_name, job_id))
+        return queue_name is not None
+
+    def get(self, job_id: str) -> Job | None:
+        """Return one job."""
+        return records.get(self._database, job_id)
+
+    def get_wait(self, wait_id: str) -> Wait | None:
+        """Return one wait."""
+        return waits.get_wait(self._database, wait_id)
+
+    def waits_of(self, work: Work, job_id: str) -> Sequence[Wait]:
+        """Return every wait of a job, oldest first."""
+        return waits.waits_of(work, job_id)
+
+    def list(
+        self,
+        states: Sequence[JobState] = (),
+        kind: str | None = None,
+        serial_key: str | None = None,
+        most: int = 50,
+    ) -> list[Job]:
+        """Return the latest jobs that fit, newest first."""
+        return records.listing(self._database, states, kind, serial_key, most)
+
+    def counts(self) -> Sequence[Count]:
+        """Count the jobs that are alive or failed, by queue and state."""
+        return records.counts(self._database)
+
+    def workers_alive(self) -> Sequence[WorkerRow]:
+        """Return the worker processes whose presence lock is held."""
+        return workers.alive(self._database)

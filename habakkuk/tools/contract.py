@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
@@ -35,8 +35,19 @@ _Args = TypeVar("_Args", bound=ToolArgs)
 
 
 @dataclass(frozen=True)
+class Resolution:
+    """How a wait ended: what resolved it, and the answer when there is one."""
+
+    outcome: str
+    answer: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
 class ToolContext:
-    """What a running call may know. `call_id` is the key for effects that must happen once."""
+    """What a running call may know. `call_id` is the key for effects that must happen once.
+
+    `resolution` is set when the call raised WaitFor before and that wait has ended.
+    """
 
     call_id: str
     session_id: str
@@ -44,7 +55,7 @@ class ToolContext:
     agent: str
     interrupt: Interrupt
     workspace: Path
-    extras: dict[str, Any] = field(default_factory=dict)
+    resolution: Resolution | None = None
 
 
 @dataclass(frozen=True)
@@ -115,3 +126,19 @@ def tool(
         )
 
     return make
+
+
+class WaitFor(Exception):  # noqa: N818 - control flow towards the turn loop, not an error
+    """Raised by a tool that must wait for a person or a child before it can go on.
+
+    The turn parks; when the wait is resolved the tool runs again with `context.resolution` set.
+    """
+
+    def __init__(
+        self, kind: str, payload: dict[str, Any], expires_in: float | None = None
+    ) -> None:
+        """Say what is waited for; `expires_in` is in seconds, None waits for ever."""
+        super().__init__(kind)
+        self.kind = kind
+        self.payload = payload
+        self.expires_in = expires_in

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import orjson
 from sqlalchemy import text
 
 from habakkuk.conversations.types import CallState, JournalEntry
 from habakkuk.db.engine import Database, Work
-from habakkuk.llm.types import ToolCall
+from habakkuk.llm.types import ToolCall, ToolResult
 
 _START = text("""
     INSERT INTO tool_calls (session_id, call_id, job_id, step, name, input, state)
     VALUES (:session_id, :call_id, :job_id, :step, :name, CAST(:input AS jsonb), 'running')
     ON CONFLICT (session_id, call_id) DO UPDATE SET state = 'running', started = now()
 """)
+# A call that was refused has no row yet; the first result of a call stands.
 _END = text("""
-    UPDATE tool_calls SET state = 'done', result = CAST(:result AS jsonb), finished = now()
-    WHERE session_id = :session_id AND call_id = :call_id AND state <> 'done'
+    INSERT INTO tool_calls (session_id, call_id, job_id, step, name, input, state, result, finished)
+    VALUES (:session_id, :call_id, :job_id, :step, :name, CAST(:input AS jsonb), 'done',
+            CAST(:result AS jsonb), now())
+    ON CONFLICT (session_id, call_id) DO UPDATE
+    SET state = 'done', result = excluded.result, finished = now()
+    WHERE tool_calls.state <> 'done'
+""")
+_WAIT = text("""
+    UPDATE tool_calls SET state = 'waiting'
+    WHERE session_id = :session_id AND call_id = :call_id AND state = 'running'
 """)
 _OF_STEP = text("""
     SELECT call_id, name, input, state, result FROM tool_calls
@@ -29,34 +40,46 @@ _KNOWN = text("""
 """)
 
 
-def start(
-    work: Work, session_id: str, job_id: str, step: int, calls: Sequence[ToolCall]
-) -> None:
+@dataclass(frozen=True)
+class Place:
+    """Where calls stand: the session, the turn's job and the step of their assistant message."""
+
+    session_id: str
+    job_id: str
+    step: int
+
+
+def start(work: Work, place: Place, calls: Sequence[ToolCall]) -> None:
     """Write the calls as running, before any of them starts. After a guard."""
-    rows = [
-        {
-            "session_id": session_id,
-            "call_id": call.id,
-            "job_id": job_id,
-            "step": step,
-            "name": call.name,
-            "input": orjson.dumps(call.input).decode(),
-        }
-        for call in calls
-    ]
-    work.execute_many(_START, rows)
+    work.execute_many(_START, [_row(place, call) for call in calls])
 
 
-def end(work: Work, session_id: str, call_id: str, text_: str, is_error: bool) -> None:  # noqa: FBT001 - a stored fact
+def wait(work: Work, place: Place, call: ToolCall) -> None:
+    """Mark a call as waiting. After a guard."""
+    work.execute(_WAIT, session_id=place.session_id, call_id=call.id)
+
+
+def end(work: Work, place: Place, call: ToolCall, result: ToolResult) -> None:
     """Write one call's result; the first one stands. After a guard."""
-    result = orjson.dumps({"text": text_, "is_error": is_error}).decode()
-    work.execute(_END, session_id=session_id, call_id=call_id, result=result)
+    stored = orjson.dumps({"text": result.text, "is_error": result.is_error}).decode()
+    work.execute(_END, **_row(place, call), result=stored)
 
 
-def of_step(database: Database, job_id: str, step: int) -> dict[str, JournalEntry]:
+def _row(place: Place, call: ToolCall) -> dict[str, Any]:
+    return {
+        "session_id": place.session_id,
+        "call_id": call.id,
+        "job_id": place.job_id,
+        "step": place.step,
+        "name": call.name,
+        "input": orjson.dumps(call.input).decode(),
+    }
+
+
+def of_step(database: Database, place: Place) -> dict[str, JournalEntry]:
     """Return the recorded calls of one assistant message, by call id."""
     entries = {}
-    for row in database.run(_OF_STEP, job_id=job_id, step=step):
+    for row in database.run(_OF_STEP, job_id=place.job_id, step=place.step):
         result = row.result or {}
         entries[row.call_id] = JournalEntry(
             row.call_id,

@@ -1,0 +1,51 @@
+"""What a turn needs from the rest, gathered so that bootstrap fills it once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from habakkuk.core.clock import Clock
+from habakkuk.core.config.schema import Config
+from habakkuk.core.interrupt import Interrupt
+from habakkuk.events.publisher import Publisher
+from habakkuk.llm.types import LlmEvent, LlmRequest, ModelRef
+from habakkuk.tools.registry import ToolRegistry
+
+
+class ModelCaller(Protocol):
+    """The router, as the turn sees it."""
+
+    def stream(
+        self, chain: Sequence[ModelRef], request: LlmRequest, interrupt: Interrupt
+    ) -> Iterator[LlmEvent]:
+        """Yield one answer's events, Finished last. Raises LlmError and Interrupted."""
+        ...
+
+
+@dataclass(frozen=True)
+class TurnPorts:
+    """The parts of one worker process that turns share.
+
+    `chain` gives the models of an agent, first choice first, and raises ConfigurationError with
+    what to set when there is none.
+    """
+
+    config: Config
+    clock: Clock
+    models: ModelCaller
+    chain: Callable[[str], Sequence[ModelRef]]
+    tools: ToolRegistry
+    tool_threads: ToolThreads
+    publisher: Publisher
+    workspace: Callable[[str], Path]
+
+
+class ToolThreads(Protocol):
+    """The bounded pool that tools run in."""
+
+    def submit(self, task: Callable[[], None]) -> None:
+        """Run `task` in a thread of the pool, in turn."""
+        ...

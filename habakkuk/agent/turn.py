@@ -1,0 +1,229 @@
+"""The turn: from taken messages to an answer, resumable after any crash (design: blueprint §7)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from habakkuk.agent.begin import begin
+from habakkuk.agent.calls import StepCalls
+from habakkuk.agent.endings import Ending, append, end_turn, visible
+from habakkuk.agent.model import ModelStep
+from habakkuk.agent.ports import TurnPorts
+from habakkuk.agent.run import TurnRun
+from habakkuk.conversations.store import addresses, chat, transcript, turns
+from habakkuk.conversations.types import (
+    Author,
+    ChatKind,
+    ChatState,
+    NewChatMessage,
+    Outcome,
+    StoredMessage,
+)
+from habakkuk.core.config.schema import AgentConfig
+from habakkuk.core.errors import ConfigurationError, LlmError
+from habakkuk.core.interrupt import Interrupted, Reason
+from habakkuk.db.engine import Work
+from habakkuk.events.publisher import TurnEvents
+from habakkuk.events.types import EventType
+from habakkuk.jobs.contract import JobContext
+from habakkuk.jobs.types import Job, JobState, Queue
+from habakkuk.llm.contract import StreamCut
+from habakkuk.llm.types import Finished, Message, Role, StopReason, Text
+
+TURN_KIND = "turn"
+_RETRY = "Send the message again, or /retry, to try once more."
+_BLANK = "The model gave an empty answer twice. Send the message again to try once more."
+_STOPPED = "Stopped."
+_CUT = "The answer broke off: the connection to the model was lost. Ask again for the rest."
+_LENGTH = "The answer was cut at the model's output limit. Say “go on” for the rest."
+_REFUSED = "The model declined to answer."
+
+
+class TurnHandler:
+    """The job kind `turn`."""
+
+    kind = TURN_KIND
+    queue = Queue.TURNS
+
+    def __init__(self, ports: TurnPorts) -> None:
+        """Take what turns of this process share."""
+        self._ports = ports
+
+    def run(self, context: JobContext) -> None:
+        """Run the turn to its end, or until it parks or is interrupted."""
+        turn = turns.get(context.database, context.job.id)
+        if turn is None or turn.ended is not None:
+            return
+        agent = self._ports.config.agents.get(turn.agent, AgentConfig())
+        events = TurnEvents(self._ports.publisher, turn.session_id, turn.id, context.fence)
+        _Turn(TurnRun(context, turn, agent, self._ports, events)).run()
+
+    def lock(self, work: Work, job: Job) -> None:
+        """Lock the conversation, which comes before the job in the order of locks."""
+        turn = turns.get_in(work, job.id)
+        if turn is not None:
+            addresses.lock_by_id(work, turn.conversation_id)
+
+    def ended(self, work: Work, job: Job, state: JobState, reason: str) -> None:
+        """Tell the user of an end that the turn could not write itself."""
+        turn = turns.get_in(work, job.id)
+        if turn is None or turn.ended is not None:
+            return
+        if state is JobState.CANCELLED:
+            chat.withdraw(work, turn.conversation_id, turn.id)
+            kind, body, outcome = ChatKind.NOTICE, _STOPPED, Outcome.CANCELLED
+        else:
+            chat.take(work, turn.conversation_id, turn.id)
+            body = f"This message could not be answered: {reason}. {_RETRY}"
+            kind, outcome = ChatKind.ERROR, Outcome.FAILED
+        row = NewChatMessage(Author.SYSTEM, body, ChatState.SENT, kind, turn_id=turn.id)
+        turns.end(work, turn.id, outcome, chat.add(work, turn.conversation_id, row))
+
+
+class _Turn:
+    """One run of one turn."""
+
+    def __init__(self, run: TurnRun) -> None:
+        self._run = run
+        self._stored: list[StoredMessage] = []
+        self._step = 0
+        self._asked = 0
+        self._model: ModelStep | None = None
+
+    def run(self) -> None:
+        run = self._run
+        if run.turn.began is None and not begin(run):
+            return
+        self._load()
+        run.events.emit(EventType.TURN_STARTED, self._step)
+        if run.turn.began is not None:
+            run.events.emit(EventType.STEP_RESET, self._step)
+        try:
+            self._loop()
+        except Interrupted as interrupted:
+            if interrupted.reason is not Reason.CANCELLED:
+                raise
+            self._end_stopped()
+        except StreamCut as cut:
+            self._end_cut(cut)
+        except (LlmError, ConfigurationError) as error:
+            self._end_failed(str(error))
+
+    def _load(self) -> None:
+        run = self._run
+        self._stored = list(transcript.load(run.context.database, run.turn.session_id))
+        own = [item for item in self._stored if item.job_id == run.turn.id]
+        self._step = max((item.step for item in own), default=-1) + 1
+        self._asked = sum(1 for item in own if item.message.role is Role.ASSISTANT)
+
+    def _loop(self) -> None:
+        while True:
+            self._run.context.interrupt.check()
+            calls = self._stored[-1].message.calls
+            if calls:
+                results = StepCalls(self._run, self._step - 1, calls).results()
+                if results is None:
+                    return
+                self._append(Message(Role.USER, results))
+                continue
+            if self._over_budget():
+                return
+            if self._answer(self._ask()):
+                return
+
+    def _ask(self) -> Finished:
+        """Call the model; a blank answer is asked for once more."""
+        messages = [item.message for item in self._stored]
+        self._model = ModelStep(self._run, self._step, messages)
+        finished = self._model.call()
+        if finished.stop is StopReason.END and not finished.blocks:
+            self._model = ModelStep(self._run, self._step, messages)
+            finished = self._model.call()
+        return finished
+
+    def _answer(self, finished: Finished) -> bool:
+        """Store what the model said; True when that ends the turn."""
+        message = Message(Role.ASSISTANT, finished.blocks)
+        if message.calls or finished.stop is StopReason.PAUSE:
+            self._append(message)
+            return False
+        self._run.context.failpoints.hit("model.call.after")
+        text = visible(finished.blocks)
+        notices = list(finished.notices)
+        if finished.stop is StopReason.LENGTH:
+            notices.append(_LENGTH)
+        if not text:
+            notices.append(_REFUSED if finished.stop is StopReason.REFUSAL else _BLANK)
+        ending = Ending(
+            Outcome.ANSWERED,
+            self._step,
+            [message] if finished.blocks else [_said(notices[-1])],
+            text,
+            " ".join(notices),
+            {"model": str(finished.model)},
+        )
+        end_turn(self._run, ending)
+        return True
+
+    def _append(self, message: Message) -> None:
+        append(self._run, self._step, message, {})
+        self._stored.append(StoredMessage(0, self._run.turn.id, self._step, message))
+        self._step += 1
+        if message.role is Role.ASSISTANT:
+            self._asked += 1
+
+    def _over_budget(self) -> bool:
+        """End the turn when it used up its steps or its time; what it did stays."""
+        agent, turn = self._run.agent, self._run.turn
+        notice = ""
+        if self._asked >= agent.max_steps:
+            notice = f"Stopped after {agent.max_steps} steps without a final answer."
+        elif turn.began is not None:
+            used = (self._run.ports.clock.now() - turn.began).total_seconds()
+            if used > agent.turn_timeout:
+                notice = f"Stopped after {used / 60:.0f} minutes without a final answer."
+        if not notice:
+            return False
+        notice += " What was done so far is kept; say “go on” to continue."
+        end_turn(
+            self._run, Ending(Outcome.PARTIAL, self._step, [_said(notice)], notice=notice)
+        )
+        return True
+
+    def _end_stopped(self) -> None:
+        """End a cancelled turn: calls get results, shown text stays."""
+        messages: list[Message] = []
+        last = self._stored[-1].message
+        if last.calls:
+            results = StepCalls(self._run, self._step - 1, last.calls).stopped()
+            messages.append(Message(Role.USER, results))
+        shown = self._model.shown if self._model else ""
+        partial = Text(text=shown or "[stopped by the user]", partial=True)
+        messages.append(Message(Role.ASSISTANT, (partial,)))
+        end_turn(
+            self._run,
+            Ending(Outcome.CANCELLED, self._step, messages, shown.strip(), _STOPPED),
+        )
+
+    def _end_cut(self, cut: StreamCut) -> None:
+        blocks = tuple(b for b in cut.blocks if b.type in ("text", "thinking"))
+        message = Message(Role.ASSISTANT, blocks or (Text(text=_CUT, partial=True),))
+        text = visible(blocks)
+        ending = Ending(Outcome.PARTIAL, self._step, [message], text, _CUT, {"retry": True})
+        end_turn(self._run, replace(ending, error=str(cut)))
+
+    def _end_failed(self, reason: str) -> None:
+        notice = f"{reason} {_RETRY}" if reason.endswith(".") else f"{reason}. {_RETRY}"
+        ending = Ending(Outcome.FAILED, self._step, (), "", notice, {"retry": True}, reason)
+        end_turn(self._run, ending)
+
+
+def _said(text: str) -> Message:
+    """Return an assistant message for a turn that ends without one, so that roles alternate."""
+    return Message(Role.ASSISTANT, (Text(text=f"[{text}]"),))
+
+
+def messages_of(stored: Sequence[StoredMessage]) -> list[Message]:
+    """Return the messages alone."""
+    return [item.message for item in stored]

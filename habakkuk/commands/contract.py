@@ -1,0 +1,62 @@
+"""What a chat command is."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from habakkuk.accounts.types import Role, User
+from habakkuk.conversations.types import Conversation
+from habakkuk.core.config.schema import Config
+from habakkuk.db.engine import Work
+from habakkuk.jobs.service import Jobs
+
+
+@dataclass(frozen=True)
+class Health:
+    """What /status tells of the server, looked up before the command's transaction opens."""
+
+    workers: int
+    degraded: Sequence[str]
+    model: str
+
+
+@dataclass(frozen=True)
+class CommandContext:
+    """What a command runs with: an open transaction that holds the conversation's lock."""
+
+    work: Work
+    conversation: Conversation
+    user: User
+    config: Config
+    jobs: Jobs
+    health: Health | None
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command. The docstring of its function is its help text."""
+
+    name: str
+    usage: str
+    role: Role
+    help: str
+    run: Callable[[CommandContext, str], str]
+    wants_health: bool
+
+
+def command(
+    name: str, *, usage: str = "", role: Role = Role.MEMBER, wants_health: bool = False
+) -> Callable[[Callable[[CommandContext, str], str]], Command]:
+    """Make a Command of a function `(context, arguments) -> reply`.
+
+    It runs in one transaction with the record of its message, so a redelivery runs nothing twice.
+    It must not call the network.
+    """
+
+    def make(function: Callable[[CommandContext, str], str]) -> Command:
+        described = (inspect.getdoc(function) or "").split("\n")[0]
+        return Command(name, usage, role, described, function, wants_health)
+
+    return make

@@ -1,0 +1,48 @@
+"""Hear NOTIFY on a connection of its own."""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import psycopg2
+from psycopg2.extensions import connection as PsycopgConnection
+from psycopg2.extensions import quote_ident
+
+from habakkuk.db.engine import Database, DatabaseAway
+
+
+class Notifications:
+    """A connection that listens. Not thread-safe."""
+
+    def __init__(self, connection: PsycopgConnection) -> None:
+        """Wrap a listening connection."""
+        self._connection = connection
+
+    def wait(self, seconds: float) -> Sequence[tuple[str, str]]:
+        """Return (channel, payload) of what came, after `seconds` at the latest.
+
+        Raises DatabaseAway when the connection is gone.
+        """
+        try:
+            if any(select.select([self._connection], [], [], seconds)):
+                self._connection.poll()
+        except (psycopg2.Error, OSError, ValueError) as error:
+            raise DatabaseAway("the listening connection broke") from error
+        came = [(notify.channel, notify.payload) for notify in self._connection.notifies]
+        self._connection.notifies.clear()
+        return came
+
+
+@contextmanager
+def listening(database: Database, name: str, *channels: str) -> Iterator[Notifications]:
+    """Open a connection that listens on `channels`. Raises DatabaseAway."""
+    connection = database.connect_alone(name)
+    try:
+        with connection.cursor() as cursor:
+            for channel in channels:
+                cursor.execute(f"LISTEN {quote_ident(channel, connection)}")
+        yield Notifications(connection)
+    finally:
+        connection.close()

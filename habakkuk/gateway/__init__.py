@@ -1,0 +1,1 @@
+"""Messages in: one door for every intake."""

@@ -1,0 +1,247 @@
+"""Admission: one transaction from a message to its durable turn (design: blueprint §6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from habakkuk.agent.turn import TURN_KIND
+from habakkuk.commands.contract import Command, CommandContext, Health
+from habakkuk.commands.registry import CommandRegistry, allowed
+from habakkuk.conversations.store import addresses, chat, turns
+from habakkuk.conversations.types import (
+    Author,
+    ChatKind,
+    ChatState,
+    Conversation,
+    NewChatMessage,
+    NewTurn,
+    session_key,
+)
+from habakkuk.core.config.schema import Config
+from habakkuk.core.errors import Forbidden, Invalid, NotFound
+from habakkuk.core.failpoints import Failpoints
+from habakkuk.core.ids import derive, random_id
+from habakkuk.core.text import clean
+from habakkuk.db.engine import Database, Work
+from habakkuk.gateway import store
+from habakkuk.gateway.types import Admitted, Inbound
+from habakkuk.jobs.service import Jobs
+from habakkuk.jobs.types import NewJob, Queue
+
+_EMPTY = "the message is empty; write something to be answered"
+
+
+class Gateway:
+    """The one door. Only when `admit` has returned may the source be told that it arrived."""
+
+    def __init__(
+        self,
+        database: Database,
+        jobs: Jobs,
+        config: Config,
+        failpoints: Failpoints,
+        health: Callable[[], Health],
+    ) -> None:
+        """Take what admission needs; `health` is for /status."""
+        self._database = database
+        self._jobs = jobs
+        self._config = config
+        self._failpoints = failpoints
+        self._health = health
+        self._commands = CommandRegistry()
+
+    def admit(self, inbound: Inbound) -> Admitted:
+        """Store a message and the turn that answers it; both or neither.
+
+        Raises Invalid for what cannot be stored, NotFound for a session of somebody else and
+        DatabaseAway, when the source should send it again.
+        """
+        text = self._checked(inbound)
+        matched = self._commands.match(text) if inbound.commands else None
+        health = self._health() if matched and matched[0].wants_health else None
+        with self._database.transaction() as work:
+            conversation = self._conversation(work, inbound)
+            known = self._known(work, inbound)
+            if known is not None:
+                return known
+            if matched is not None:
+                admitted = self._command(work, conversation, inbound, text, matched, health)
+            else:
+                admitted = self._message(work, conversation, inbound, text)
+            if inbound.cursor is not None:
+                store.save_cursor(work, inbound.address, inbound.cursor)
+            self._failpoints.hit("admit.commit.before")
+        self._failpoints.hit("admit.commit.after")
+        return admitted
+
+    def _checked(self, inbound: Inbound) -> str:
+        text = clean(inbound.text)
+        size = len(text.encode())
+        limit = self._config.gateway.max_message_bytes
+        if size > limit:
+            raise Invalid(f"the message has {size:,} bytes; at most {limit:,} are accepted")
+        if not text.strip():
+            raise Invalid(_EMPTY)
+        if inbound.agent is not None and inbound.agent not in self._config.agents:
+            names = ", ".join(self._config.agents)
+            raise Invalid(f"there is no agent {inbound.agent!r}; the agents are: {names}")
+        return text
+
+    def _conversation(self, work: Work, inbound: Inbound) -> Conversation:
+        """Lock the conversation, made now when the address is new."""
+        found = addresses.lock(work, inbound.address)
+        if found is None:
+            found = self._create(work, inbound)
+        if inbound.session_id is not None:
+            return found
+        if found.agent not in self._config.agents and inbound.agent is None:
+            return self._switch(work, found, self._config.main_agent)
+        if inbound.agent is not None and inbound.agent != found.agent:
+            return self._switch(work, found, inbound.agent)
+        return found
+
+    def _create(self, work: Work, inbound: Inbound) -> Conversation:
+        address = inbound.address
+        parts = (address.channel, address.account, address.chat, address.thread)
+        session = inbound.session_id or random_id("ses")
+        agent = inbound.agent or self._config.main_agent
+        fresh = Conversation(
+            derive("conv", *parts), address, inbound.user.id, agent, session, next_seq=1
+        )
+        addresses.create(work, fresh)
+        found = addresses.lock(work, address)
+        if found is None:
+            raise NotFound("the conversation was removed while the message arrived; send it again")
+        return found
+
+    def _switch(self, work: Work, conversation: Conversation, agent: str) -> Conversation:
+        """Give the conversation to another agent, which starts with a fresh session."""
+        session = random_id("ses")
+        fresh = Conversation(
+            conversation.id,
+            conversation.address,
+            conversation.user_id,
+            agent,
+            session,
+            conversation.next_seq,
+        )
+        addresses.add_session(work, fresh, session)
+        addresses.point(work, conversation.id, session, agent)
+        return fresh
+
+    def _known(self, work: Work, inbound: Inbound) -> Admitted | None:
+        """Return what became of the same message when it came before."""
+        if inbound.remote_id is None:
+            return None
+        account = inbound.address.account
+        row = chat.by_remote_id(work, account, inbound.remote_id)
+        if row is None:
+            return None
+        conversation_id, seq, turn_id, session_id = row
+        return Admitted(conversation_id, session_id or "", seq, turn_id, duplicate=True)
+
+    def _message(
+        self, work: Work, conversation: Conversation, inbound: Inbound, text: str
+    ) -> Admitted:
+        session = inbound.session_id or conversation.session_id
+        turn_id = None
+        if inbound.joinable:
+            turn_id = turns.joinable(work, conversation.id, session, inbound.user.id)
+        joined = turn_id is not None
+        turn_id = turn_id or _turn_id(inbound)
+        seq = chat.add(work, conversation.id, _chat_message(inbound, text, turn_id))
+        if seq is None:
+            return self._repeated(work, inbound)
+        if not joined:
+            self._open_turn(work, conversation, inbound, turn_id, session)
+        return Admitted(conversation.id, session, seq, turn_id)
+
+    def _repeated(self, work: Work, inbound: Inbound) -> Admitted:
+        """Return the twin that arrived at another address of the account while this one waited."""
+        known = self._known(work, inbound)
+        if known is None:
+            raise Invalid("the message was withdrawn while it arrived; send it again")
+        return known
+
+    def _open_turn(
+        self,
+        work: Work,
+        conversation: Conversation,
+        inbound: Inbound,
+        turn_id: str,
+        session: str,
+    ) -> None:
+        turn = NewTurn(
+            turn_id,
+            session,
+            conversation.id,
+            inbound.user.id,
+            conversation.agent,
+            inbound.origin,
+            inbound.reply_to,
+            inbound.joinable,
+        )
+        turns.add(work, turn)
+        job = NewJob(
+            id=turn_id,
+            kind=TURN_KIND,
+            queue=Queue.TURNS,
+            payload={"seed": inbound.seed} if inbound.seed else {},
+            serial_key=session_key(session),
+            delay=self._config.gateway.burst_window if inbound.joinable else 0.0,
+        )
+        self._jobs.enqueue(work, job)
+
+    def _command(
+        self,
+        work: Work,
+        conversation: Conversation,
+        inbound: Inbound,
+        text: str,
+        matched: tuple[Command, str],
+        health: Health | None,
+    ) -> Admitted:
+        command, arguments = matched
+        if not allowed(command, inbound.user.role):
+            raise Forbidden(f"/{command.name} is for the {command.role} only")
+        asked = NewChatMessage(
+            Author.USER,
+            text,
+            ChatState.TAKEN,
+            ChatKind.COMMAND,
+            user_id=inbound.user.id,
+            account=inbound.address.account,
+            remote_id=inbound.remote_id,
+        )
+        chat.add(work, conversation.id, asked)
+        context = CommandContext(
+            work,
+            conversation,
+            inbound.user,
+            self._config,
+            self._jobs,
+            health,
+        )
+        reply = command.run(context, arguments)
+        answer = NewChatMessage(Author.SYSTEM, reply, ChatState.SENT, ChatKind.COMMAND)
+        seq = chat.add(work, conversation.id, answer)
+        return Admitted(conversation.id, conversation.session_id, seq or 0, None, reply)
+
+
+def _turn_id(inbound: Inbound) -> str:
+    if inbound.remote_id is None:
+        return random_id("turn")
+    address = inbound.address
+    return derive("turn", address.channel, address.account, inbound.remote_id)
+
+
+def _chat_message(inbound: Inbound, text: str, turn_id: str) -> NewChatMessage:
+    return NewChatMessage(
+        Author.USER,
+        text,
+        ChatState.QUEUED,
+        user_id=inbound.user.id,
+        account=inbound.address.account,
+        remote_id=inbound.remote_id,
+        turn_id=turn_id,
+    )

@@ -1,0 +1,53 @@
+"""What an intake hands over, and what it learns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from habakkuk.accounts.types import User
+from habakkuk.conversations.types import Address
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """Where an intake stands once this message is stored, such as the last update id."""
+
+    name: str
+    value: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Inbound:
+    """One message as an intake understood it.
+
+    `remote_id` names the message at its source: the same id again is a no-op. `joinable`: nobody
+    waits for an answer of its own, so it may join a turn that has not begun. `session_id`
+    continues that session whatever the conversation's current one is. `seed` is what a new
+    session starts with, as transcript JSON. `agent` None keeps the conversation's agent.
+    """
+
+    address: Address
+    user: User
+    text: str
+    origin: str
+    remote_id: str | None = None
+    agent: str | None = None
+    session_id: str | None = None
+    joinable: bool = False
+    commands: bool = True
+    seed: list[dict[str, Any]] = field(default_factory=list)
+    reply_to: dict[str, Any] = field(default_factory=dict)
+    cursor: Cursor | None = None
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """What became of a message. `turn_id` is None for a command, whose `reply` is set."""
+
+    conversation_id: str
+    session_id: str
+    seq: int
+    turn_id: str | None
+    reply: str | None = None
+    duplicate: bool = False

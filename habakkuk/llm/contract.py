@@ -104,7 +104,13 @@ class Endpoint:
     stall_timeout: float = 120.0
     api_key_env: str | None = None
     type: str = "openai"
-    dialect: Dialect = Dialect()
+    dialect: Dialect = field(default_factory=Dialect)
+
+    @property
+    def address(self) -> str:
+        """The base URL for messages, without a password or a query that may stand in it."""
+        scheme, slashes, rest = self.base_url.partition("://")
+        return scheme + slashes + rest.partition("?")[0].rpartition("@")[2]
 
 
 @dataclass(frozen=True)

@@ -164,7 +164,7 @@ def _advice(kind: type[LlmError], fault: Fault, endpoint: Endpoint, model: str) 
     return {
         BillingFailed: f"the account has no credit or quota left{number};"
         " add credit there or name a fallback model",
-        ModelMissing: f"no model {model!r} at {endpoint.base_url}{number};"
+        ModelMissing: f"no model {model!r} at {endpoint.address}{number};"
         " check the model's name and base_url",
         ContextOverflow: f"the conversation is longer than {model} takes{number}",
         RateLimited: f"too many requests for this key{number}; wait, or name a fallback model",

@@ -188,8 +188,8 @@ def _agent(
     ]
     chain = tuple(dict.fromkeys([*([first] if first else []), *others]))
     if not chain:
-        problem = _no_model(name, endpoints, settings)
-        return AgentModels(name, (), Tier.NONE, f"{name} cannot answer: {problem}", problem)
+        advice = _no_model(name, endpoints, settings)
+        return AgentModels(name, (), Tier.NONE, f"{name} cannot answer: {advice}", advice)
     problem = next(_missing_keys(chain, endpoints), None)
     tier = Tier.TOY if chain[0] == ModelRef(LOCAL_PROVIDER, LOCAL_MODEL) else Tier.FULL
     return AgentModels(name, chain, tier, _line(name, chain, endpoints, tier), problem)

@@ -66,8 +66,9 @@ class Call:
     def use(self, plug: Plug) -> None:
         """Say which line is used from now on; it is cut when the call already was."""
         with self._lock:
-            if not self._over and self._plug is not plug:
+            if not self._over:
                 self._plug = plug
+                # Each time: a cut that came before the connection stood had nothing to shut.
                 if self._cut:
                     plug.pull()
 
@@ -205,15 +206,14 @@ class LineBackend(httpcore2.NetworkBackend):
         host: str,
         port: int,
         timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: _Options | None = None,
+        local_address: str | None = None,  # noqa: ARG002 - the base's signature
+        socket_options: _Options | None = None,  # noqa: ARG002 - the base's signature
     ) -> httpcore2.NetworkStream:
         """Connect to the first address that answers. Resolving the name cannot be cut."""
         with _mapped(httpcore2.ConnectTimeout, httpcore2.ConnectError):
             failure = OSError(f"{host} has no address")
-            for family, kind, proto, _, address in socket.getaddrinfo(
-                host, port, 0, socket.SOCK_STREAM
-            ):
+            found = socket.getaddrinfo(host, port, 0, socket.SOCK_STREAM)
+            for family, kind, proto, _, address in found:
                 sock = socket.socket(family, kind, proto)
                 try:
                     return self._connect(sock, address, timeout)
@@ -243,7 +243,7 @@ class LineTransport(httpx2.HTTPTransport):
     def __init__(self, calls: Calls) -> None:
         """Build the pool; the library's own constructor has no place for a network backend."""
         self._pool = httpcore2.ConnectionPool(
-            # From the environment only SSL_CERT_FILE and SSL_CERT_DIR, which minimal images need.
+            # The environment gives only SSL_CERT_FILE and SSL_CERT_DIR: minimal images need them.
             ssl_context=httpx2.create_ssl_context(trust_env=True),
             max_connections=None,
             max_keepalive_connections=_KEPT_LINES,

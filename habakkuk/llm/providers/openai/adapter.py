@@ -68,7 +68,7 @@ class OpenAIProvider:
             )
         except httpx2.InvalidURL as error:
             raise ConfigurationError(
-                f"providers.{endpoint.name}.base_url: {endpoint.base_url!r} is no URL: {error}"
+                f"providers.{endpoint.name}.base_url: {endpoint.address!r} is no URL: {error}"
             ) from error
         # The SDK takes these from the environment, and would send them to any service.
         client.organization = None
@@ -171,7 +171,7 @@ class OpenAIProvider:
         said = shorten(hide_secrets(text, self._endpoint), 120)
         # As if the model were missing, since a fallback elsewhere may answer.
         return ModelMissing(
-            f"{self._endpoint.name}: what answers at {self._endpoint.base_url} is no"
+            f"{self._endpoint.name}: what answers at {self._endpoint.address} is no"
             " Chat Completions service; check base_url, which often ends in /v1"
             f" [it said: {said}]"
         )
@@ -219,7 +219,7 @@ class OpenAIProvider:
         return self._cut(self._what_broke(cause or error, call), answer)
 
     def _what_broke(self, error: BaseException, call: Call) -> str:
-        base = self._endpoint.base_url
+        base = self._endpoint.address
         if isinstance(error, httpx2.ConnectTimeout | httpx2.ConnectError):
             reason = hide_secrets(shorten(str(error), 160), self._endpoint)
             return f"nothing answers at {base} ({reason}); check that it runs and base_url"

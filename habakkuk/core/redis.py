@@ -57,6 +57,14 @@ class RedisGate:
                 self._open_until = self._clock.monotonic() + _OPEN_SECONDS
             raise RedisAway(f"Redis does not answer: {type(error).__name__}") from error
 
+    def ping_away(self) -> bool:
+        """Ask the server; True when it does not answer."""
+        try:
+            self.call(lambda client: client.ping())
+        except RedisAway:
+            return True
+        return False
+
     def blocking(self) -> Redis:
         """Return a new client for reads that wait."""
         return blocking_client(self._url)

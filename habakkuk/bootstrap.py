@@ -1,0 +1,195 @@
+"""The composition root: every part of a process is made here, once, from its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from habakkuk.accounts.service import Accounts
+from habakkuk.agent.ports import TurnPorts
+from habakkuk.agent.threads import ToolPool
+from habakkuk.agent.turn import TurnHandler
+from habakkuk.blobs.service import Blobs
+from habakkuk.commands.contract import Health
+from habakkuk.conversations.service import Conversations
+from habakkuk.conversations.store.usage import UsageLedger
+from habakkuk.conversations.types import session_of
+from habakkuk.core.clock import Clock
+from habakkuk.core.config.settings import Settings
+from habakkuk.core.errors import ConfigurationError
+from habakkuk.core.failpoints import Failpoints
+from habakkuk.core.redaction import Redactor, secret_values
+from habakkuk.core.redis import RedisGate
+from habakkuk.db.engine import Database, DatabaseAway
+from habakkuk.events.hub import LiveHub
+from habakkuk.events.publisher import Publisher
+from habakkuk.gateway.service import Gateway
+from habakkuk.jobs.contract import JobHandler
+from habakkuk.jobs.done import DoneListener
+from habakkuk.jobs.service import Jobs
+from habakkuk.jobs.wake import CeleryWake, Wake
+from habakkuk.llm.registry import Registry
+from habakkuk.llm.router import Router
+from habakkuk.llm.selection import NO_MODEL, Selection, select
+from habakkuk.llm.types import ModelRef
+from habakkuk.tools.registry import ToolRegistry
+
+_TOOL_PACKAGE = "habakkuk.tools"
+_TEST_TOOLS = "HABAKKUK_TEST_TOOLS"
+
+
+@dataclass(frozen=True)
+class Container:
+    """The parts of one process. Nothing in it connects before it is used."""
+
+    settings: Settings
+    database: Database
+    redis: RedisGate | None
+    redactor: Redactor
+    failpoints: Failpoints
+    clock: Clock
+    wake: Wake
+    jobs: Jobs
+    accounts: Accounts
+    conversations: Conversations
+    blobs: Blobs
+    gateway: Gateway
+    publisher: Publisher
+    live: LiveHub
+    done: DoneListener
+    selection: Selection
+    models: Registry
+    handlers: Mapping[str, JobHandler]
+    tool_pool: ToolPool
+
+    def warm(self) -> None:
+        """Load the model SDKs and make the providers; for workers, before the first turn."""
+        self.models.warm()
+
+    def degraded(self) -> list[str]:
+        """Name the parts that are away while the server goes on."""
+        return ["redis"] if self.redis is None or self.redis.ping_away() else []
+
+    def close(self) -> None:
+        """Let go of connections and threads."""
+        self.live.stop()
+        self.done.stop()
+        self.publisher.stop()
+        self.tool_pool.stop()
+        self.models.close()
+        self.database.dispose()
+
+
+def build(settings: Settings, *, name: str, pool_size: int = 12) -> Container:
+    """Make the parts of a process called `name`. Raises ConfigurationError.
+
+    `pool_size` is how many database connections it may hold (design: blueprint §10).
+    """
+    database_url, redis_url = _urls(settings)
+    database = Database(database_url, pool_size=pool_size, name=f"habakkuk {name}")
+    redis = RedisGate(redis_url)
+    handlers: dict[str, JobHandler] = {}
+    wake = CeleryWake(redis_url, database)
+    failpoints = _failpoints(settings)
+    jobs = Jobs(database, wake, handlers)
+    selection = select(settings)
+    models = Registry(selection.endpoints)
+    publisher = Publisher(redis)
+    live = LiveHub(redis)
+    tool_pool = ToolPool()
+    container = Container(
+        settings=settings,
+        database=database,
+        redis=redis,
+        redactor=Redactor(secret_values(settings.environment.values)),
+        failpoints=failpoints,
+        clock=Clock(),
+        wake=wake,
+        jobs=jobs,
+        accounts=Accounts(database),
+        conversations=Conversations(database),
+        blobs=Blobs(settings.home / "blobs", database, failpoints),
+        gateway=Gateway(
+            database, jobs, settings.config, failpoints, partial(_health, jobs, redis, selection)
+        ),
+        publisher=publisher,
+        live=live,
+        done=DoneListener(database, partial(_hint, live)),
+        selection=selection,
+        models=models,
+        handlers=handlers,
+        tool_pool=tool_pool,
+    )
+    _add_handlers(container, handlers)
+    return container
+
+
+def _add_handlers(container: Container, handlers: dict[str, JobHandler]) -> None:
+    """Fill the job kinds: they need parts that need the dictionary first."""
+    ports = TurnPorts(
+        config=container.settings.config,
+        clock=container.clock,
+        models=Router(container.models, usage=UsageLedger(container.database)),
+        chain=_chain(container.selection),
+        tools=ToolRegistry(_tool_packages(container.settings)),
+        tool_threads=container.tool_pool,
+        publisher=container.publisher,
+        workspace=partial(_workspace, container.settings.home),
+    )
+    for handler in (TurnHandler(ports),):
+        if handlers.setdefault(handler.kind, handler) is not handler:
+            raise AssertionError(f"two handlers for the job kind {handler.kind!r}")
+
+
+def _urls(settings: Settings) -> tuple[str, str]:
+    if settings.database_url is None or settings.redis_url is None:
+        raise ConfigurationError(
+            "DATABASE_URL and REDIS_URL are not set and nothing runs here; start with ./scripts/up"
+        )
+    return settings.database_url, settings.redis_url
+
+
+def _failpoints(settings: Settings) -> Failpoints:
+    log = settings.environment.get("HABAKKUK_FAILPOINT_LOG")
+    spec = settings.environment.get("HABAKKUK_FAILPOINT") or ""
+    return Failpoints(spec, Path(log) if log else None)
+
+
+def _tool_packages(settings: Settings) -> list[str]:
+    """Return where tools are found; the test-only setting adds a package of theirs."""
+    extra = settings.environment.get(_TEST_TOOLS)
+    return [_TOOL_PACKAGE, *([extra] if extra else [])]
+
+
+def _workspace(home: Path, agent: str) -> Path:
+    return home / "agents" / agent / "workspace"
+
+
+def _chain(selection: Selection) -> Callable[[str], tuple[ModelRef, ...]]:
+    def chain(agent: str) -> tuple[ModelRef, ...]:
+        models = selection.agents.get(agent)
+        if models is None:
+            raise ConfigurationError(f"the agent {agent!r} is no longer configured")
+        if not models.chain:
+            raise ConfigurationError(models.problem or NO_MODEL)
+        return models.chain
+
+    return chain
+
+
+def _hint(live: LiveHub, serial_key: str) -> None:
+    session = session_of(serial_key)
+    if session is not None:
+        live.hint(session)
+
+
+def _health(jobs: Jobs, redis: RedisGate, selection: Selection) -> Health:
+    try:
+        workers = len(jobs.workers_alive())
+    except DatabaseAway:
+        workers = 0
+    degraded = ["redis"] if redis.ping_away() else []
+    lines = [models.line for models in selection.agents.values()]
+    return Health(workers, degraded, "; ".join(lines))

@@ -1,0 +1,89 @@
+"""Read what happened, as far as the person who asks may see it. Another's is not there at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from habakkuk.accounts.types import Principal, Role
+from habakkuk.conversations.store import addresses, chat, transcript, turns
+from habakkuk.conversations.types import (
+    Address,
+    ChatMessage,
+    Conversation,
+    Session,
+    StoredMessage,
+    Turn,
+)
+from habakkuk.core.errors import NotFound
+from habakkuk.db.engine import Database
+
+_PAGE = 200
+
+
+class Conversations:
+    """The readers of one process."""
+
+    def __init__(self, database: Database) -> None:
+        """Use the pool of this process."""
+        self._database = database
+
+    def find(self, principal: Principal, address: Address) -> Conversation:
+        """Return the conversation at an address. Raises NotFound."""
+        found = addresses.find(self._database, address)
+        if found is None or not principal.sees(found.user_id):
+            raise NotFound("there is no such conversation")
+        return found
+
+    def session(self, principal: Principal, session_id: str) -> Session:
+        """Return a session. Raises NotFound."""
+        found = addresses.get_session(self._database, session_id)
+        if found is None or not principal.sees(found.user_id):
+            raise NotFound(f"there is no session {session_id!r}")
+        return found
+
+    def of_session(self, principal: Principal, session_id: str) -> Conversation:
+        """Return the conversation that a session belongs to. Raises NotFound."""
+        session = self.session(principal, session_id)
+        found = addresses.get(self._database, session.conversation_id)
+        if found is None:
+            raise NotFound(f"there is no session {session_id!r}")
+        return found
+
+    def sessions(self, principal: Principal, limit: int = 50) -> Sequence[Session]:
+        """Return the newest sessions that the person may see."""
+        everybody = principal.user.role is Role.OWNER
+        return addresses.list_sessions(
+            self._database, None if everybody else principal.user.id, limit
+        )
+
+    def transcript(self, principal: Principal, session_id: str) -> Sequence[StoredMessage]:
+        """Return what the model sees of a session. Raises NotFound."""
+        self.session(principal, session_id)
+        return transcript.load(self._database, session_id)
+
+    def turn(self, principal: Principal, turn_id: str) -> Turn:
+        """Return a turn. Raises NotFound."""
+        found = turns.get(self._database, turn_id)
+        if found is None or not principal.sees(found.user_id):
+            raise NotFound(f"there is no turn {turn_id!r}")
+        return found
+
+    def reply(self, turn: Turn) -> ChatMessage | None:
+        """Return the chat row that ended a turn; None while it runs or when it was withdrawn."""
+        if turn.reply_seq is None:
+            return None
+        return chat.one(self._database, turn.conversation_id, turn.reply_seq)
+
+    def after(self, conversation_id: str, seq: int, limit: int = _PAGE) -> Sequence[ChatMessage]:
+        """Return the chat messages after `seq`, oldest first. The caller has checked the person."""
+        return chat.after(self._database, conversation_id, seq, limit)
+
+    def history(
+        self, conversation_id: str, before: int | None = None, limit: int = _PAGE
+    ) -> Sequence[ChatMessage]:
+        """Return the newest chat messages, oldest first, those before `before` when it is given."""
+        return chat.last(self._database, conversation_id, before or 2**62, limit)
+
+    def open_turns(self, session_id: str) -> Sequence[tuple[str, str]]:
+        """Return (turn, job state) of a session's turns that have not ended, in order."""
+        return turns.open_turns(self._database, session_id)

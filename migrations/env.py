@@ -25,9 +25,7 @@ def _run(connection: Connection) -> None:
 
 
 if context.is_offline_mode():
-    context.configure(
-        dialect_name="postgresql", target_metadata=Base.metadata, literal_binds=True
-    )
+    context.configure(dialect_name="postgresql", target_metadata=Base.metadata, literal_binds=True)
     with context.begin_transaction():
         context.run_migrations()
 else:

@@ -14,6 +14,7 @@ from habakkuk.core.ids import random_id
 from habakkuk.db.engine import Database
 
 _PREFIX = "hab_"
+_MAX_NAME = 200
 
 
 class Accounts:
@@ -32,7 +33,7 @@ class Accounts:
 
     def create_token(self, name: str, scopes: Sequence[Scope] = DEFAULT_SCOPES) -> str:
         """Make a token for the owner and return it: it cannot be shown again."""
-        if not name.strip() or len(name) > 200:
+        if not name.strip() or len(name) > _MAX_NAME:
             raise Invalid("a token needs a name of at most 200 characters")
         secret = _PREFIX + secrets.token_urlsafe(32)
         token = ApiToken(

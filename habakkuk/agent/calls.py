@@ -60,7 +60,11 @@ class StepCalls:
         while True:
             entries = self._entries()
             waits = self._waits(entries)
-            ready = [call for call in self._calls if _is_ready(entries.get(call.id), self._wait(call, waits))]
+            ready = [
+                call
+                for call in self._calls
+                if _is_ready(entries.get(call.id), self._wait(call, waits))
+            ]
             if ready:
                 self._execute(ready, entries, waits)
             elif all(entries[call.id].state is CallState.DONE for call in self._calls):
@@ -70,7 +74,7 @@ class StepCalls:
                 return None
 
     def stopped(self) -> tuple[ToolResult, ...]:
-        """Return results for a turn that was stopped: what is recorded, else that it was stopped."""
+        """Return results for a stopped turn: what is recorded, else that it was stopped."""
         entries = self._entries()
         return tuple(_result(call, entries.get(call.id), STOPPED) for call in self._calls)
 
@@ -148,7 +152,7 @@ class StepCalls:
             self._open_wait(item, wait)
         except Interrupted:
             _log.info("a call ended after its turn", call=item.call.id, tool=item.call.name)
-        except Exception:
+        except Exception:  # noqa: BLE001 - the top of the thread; the turn finds no record
             _log.exception("a call could not be recorded", call=item.call.id)
         finally:
             item.done.set()
@@ -173,8 +177,7 @@ class StepCalls:
         except Interrupted:
             self._run.context.interrupt.check()
             return ToolOutput(_timed_out(item), is_error=True)
-        except Exception as error:
-            # The top of foreign code: whatever it raises is the model's to see, and ours to log.
+        except Exception as error:  # noqa: BLE001 - the top of foreign code
             _log.exception("a tool failed", tool=item.tool.name)
             return ToolOutput(f"{item.tool.name} failed: {type(error).__name__}", is_error=True)
 

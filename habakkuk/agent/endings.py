@@ -59,9 +59,7 @@ def end_turn(run: TurnRun, ending: Ending) -> None:
             transcript.append(work, turn.session_id, turn.id, step, message)
         seq = chat.add(work, turn.conversation_id, _chat_message(turn.id, ending))
         turns.end(work, turn.id, ending.outcome, seq)
-        context.finish(
-            work, _STATES[ending.outcome], result={"reply_seq": seq}, error=ending.error
-        )
+        context.finish(work, _STATES[ending.outcome], result={"reply_seq": seq}, error=ending.error)
     context.failpoints.hit("turn.end.after")
     run.events.emit(EventType.TURN_ENDED, ending.step, outcome=ending.outcome)
 

@@ -186,9 +186,7 @@ class _Turn:
         if not notice:
             return False
         notice += " What was done so far is kept; say “go on” to continue."
-        end_turn(
-            self._run, Ending(Outcome.PARTIAL, self._step, [_said(notice)], notice=notice)
-        )
+        end_turn(self._run, Ending(Outcome.PARTIAL, self._step, [_said(notice)], notice=notice))
         return True
 
     def _end_stopped(self) -> None:

@@ -12,7 +12,5 @@ def new(context: CommandContext, _arguments: str) -> str:
     """Start a fresh session; what was said before stays readable."""
     session = random_id("ses")
     addresses.add_session(context.work, context.conversation, session)
-    addresses.point(
-        context.work, context.conversation.id, session, context.conversation.agent
-    )
+    addresses.point(context.work, context.conversation.id, session, context.conversation.agent)
     return "A new session starts with your next message."

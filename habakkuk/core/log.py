@@ -16,11 +16,11 @@ Logger = FilteringBoundLogger
 
 def get_logger(name: str) -> Logger:
     """Return the logger of a module; cheap, and usable before `configure_logging`."""
-    return cast(Logger, structlog.get_logger(component=name))
+    return cast("Logger", structlog.get_logger(component=name))
 
 
 def configure_logging(level: str, redactor: Redactor, *, process: str) -> None:
-    """Send this process's logs and those of libraries to stderr, where its supervisor keeps them."""
+    """Send this process's logs and those of libraries to stderr, for its supervisor to keep."""
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
@@ -55,6 +55,6 @@ def _adder(process: str) -> Processor:
 
 def _cleaner(redactor: Redactor) -> Processor:
     def redact(_logger: Any, _method: str, event: EventDict) -> EventDict:
-        return cast(EventDict, redactor.value(event))
+        return cast("EventDict", redactor.value(event))
 
     return redact

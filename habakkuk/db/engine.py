@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 import psycopg2
-from psycopg2.extensions import connection as PsycopgConnection
+import psycopg2.extensions
 from sqlalchemy import Connection, CursorResult, Executable, Row, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
@@ -108,7 +108,7 @@ class Database:
             result = connection.execute(statement, params)
             return result.all() if result.returns_rows else ()
 
-    def connect_alone(self, name: str) -> PsycopgConnection:
+    def connect_alone(self, name: str) -> psycopg2.extensions.connection:
         """Return a driver connection outside the pool, in autocommit: for LISTEN and presence.
 
         Its server settings are the defaults: it may be idle for days.
@@ -117,9 +117,13 @@ class Database:
             options = make_url(self._url).translate_connect_args(username="user", database="dbname")
             query = dict(make_url(self._url).query)
             args = _CONNECT_ARGS | options | query | {"application_name": name}
-            connection = psycopg2.connect(**args)
+            connection: psycopg2.extensions.connection = psycopg2.connect(**args)
             connection.autocommit = True
             return connection
+
+    def beside(self, name: str) -> Database:
+        """Return a pool of one connection beside this one, for work that may not queue for it."""
+        return Database(self._url, pool_size=1, name=name)
 
     def dispose(self) -> None:
         """Close the pool."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import psycopg2
-from psycopg2.extensions import connection as PsycopgConnection
+import psycopg2.extensions
 from psycopg2.extensions import quote_ident
 
 from habakkuk.db.engine import Database, DatabaseAway
@@ -16,7 +16,7 @@ from habakkuk.db.engine import Database, DatabaseAway
 class Notifications:
     """A connection that listens. Not thread-safe."""
 
-    def __init__(self, connection: PsycopgConnection) -> None:
+    def __init__(self, connection: psycopg2.extensions.connection) -> None:
         """Wrap a listening connection."""
         self._connection = connection
 

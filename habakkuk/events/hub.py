@@ -11,7 +11,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 from redis.exceptions import RedisError
 
@@ -96,28 +96,30 @@ class LiveHub:
         self._stopped.set()
 
     def _start(self) -> None:
-        if self._gate is None:
+        gate = self._gate
+        if gate is None:
             return
         with self._lock:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="live", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._run, args=(gate,), name="live", daemon=True
+                )
                 self._thread.start()
         self._ready.wait(timeout=_RECONNECT_SECONDS)
 
-    def _run(self) -> None:
+    def _run(self, gate: RedisGate) -> None:
         while not self._stopped.is_set():
             try:
-                self._read()
+                self._read(gate)
             except (RedisError, OSError) as error:
                 _log.info("live events are away", reason=type(error).__name__)
             self._ready.set()
             self._stopped.wait(_RECONNECT_SECONDS)
 
-    def _read(self) -> None:
-        assert self._gate is not None
-        client = self._gate.blocking()
+    def _read(self, gate: RedisGate) -> None:
+        client = gate.blocking()
         try:
-            pubsub: Any = client.pubsub(ignore_subscribe_messages=False)
+            pubsub: Any = cast("Any", client).pubsub(ignore_subscribe_messages=False)
             pubsub.subscribe(LIVE_CHANNEL)
             for message in pubsub.listen():
                 if self._stopped.is_set():

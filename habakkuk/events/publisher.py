@@ -41,7 +41,8 @@ class Publisher:
 
     def publish(self, event: Event, *, urgent: bool) -> None:
         """Queue one event; `urgent` ends the gathering at once."""
-        if self._gate is None or self._gate.away:
+        gate = self._gate
+        if gate is None or gate.away:
             return
         with self._condition:
             last = self._queue[-1] if self._queue else None
@@ -51,7 +52,9 @@ class Publisher:
                 self._queue.append(event)
             self._urgent = self._urgent or urgent
             if self._thread is None and not self._stopped:
-                self._thread = threading.Thread(target=self._run, name="events", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._run, args=(gate,), name="events", daemon=True
+                )
                 self._thread.start()
             self._condition.notify()
 
@@ -64,7 +67,7 @@ class Publisher:
         if self._thread is not None:
             self._thread.join(timeout=2)
 
-    def _run(self) -> None:
+    def _run(self, gate: RedisGate) -> None:
         while True:
             with self._condition:
                 self._condition.wait_for(lambda: self._queue or self._stopped)
@@ -74,12 +77,12 @@ class Publisher:
                 self._urgent = False
                 if not batch and self._stopped:
                     return
-            self._send(batch)
+            self._send(gate, batch)
 
-    def _send(self, batch: list[Event]) -> None:
-        assert self._gate is not None
+    @staticmethod
+    def _send(gate: RedisGate, batch: list[Event]) -> None:
         try:
-            self._gate.call(lambda client: _pipeline(client, batch))
+            gate.call(lambda client: _pipeline(client, batch))
         except RedisAway:
             _log.info("live events dropped, Redis is away", events=len(batch))
 
@@ -89,9 +92,7 @@ def _pipeline(client: Redis, batch: list[Event]) -> None:
     for event in batch:
         body = event.encode()
         key = stream_key(event.session)
-        pipe.xadd(
-            key, {"e": body}, id=f"{event.fence}-{event.number}", maxlen=_MAX_EVENTS
-        )
+        pipe.xadd(key, {"e": body}, id=f"{event.fence}-{event.number}", maxlen=_MAX_EVENTS)
         pipe.publish(LIVE_CHANNEL, body)
         if event.type is EventType.TURN_STARTED:
             pipe.expire(key, _KEEP_RUNNING_SECONDS)
@@ -113,16 +114,14 @@ def _continues(last: Event, event: Event) -> bool:
 
 def _joined(last: Event, event: Event) -> Event:
     data = {"text": last.data["text"] + event.data["text"]}
-    return Event(
-        event.type, event.session, event.turn, event.fence, event.number, event.step, data
-    )
+    return Event(event.type, event.session, event.turn, event.fence, event.number, event.step, data)
 
 
 class TurnEvents:
     """The events of one claim of one turn: numbers them and knows when to hurry."""
 
     def __init__(self, publisher: Publisher, session: str, turn: str, fence: int) -> None:
-        """Number from 1; the fence makes the numbers of a later claim higher."""
+        """Start at 1; the fence makes the numbers of a later claim higher."""
         self._publisher = publisher
         self._session = session
         self._turn = turn

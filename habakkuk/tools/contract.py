@@ -98,7 +98,9 @@ class Tool:
                 f"{'.'.join(map(str, fault['loc'])) or 'arguments'}: {fault['msg']}"
                 for fault in error.errors()
             )
-            raise ToolError(f"{self.name}: the arguments do not fit its schema: {faults}") from error
+            raise ToolError(
+                f"{self.name}: the arguments do not fit its schema: {faults}"
+            ) from error
 
 
 def tool(
@@ -128,15 +130,13 @@ def tool(
     return make
 
 
-class WaitFor(Exception):  # noqa: N818 - control flow towards the turn loop, not an error
+class WaitFor(Exception):
     """Raised by a tool that must wait for a person or a child before it can go on.
 
     The turn parks; when the wait is resolved the tool runs again with `context.resolution` set.
     """
 
-    def __init__(
-        self, kind: str, payload: dict[str, Any], expires_in: float | None = None
-    ) -> None:
+    def __init__(self, kind: str, payload: dict[str, Any], expires_in: float | None = None) -> None:
         """Say what is waited for; `expires_in` is in seconds, None waits for ever."""
         super().__init__(kind)
         self.kind = kind

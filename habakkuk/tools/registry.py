@@ -39,6 +39,6 @@ class ToolRegistry:
         }
 
     def specs(self, toolsets: Sequence[str]) -> tuple[ToolSpec, ...]:
-        """Return what the model is told, sorted by name so that the cached prefix stays the same."""
+        """Return what the model is told, sorted by name: the cached prefix stays the same."""
         tools = self.of(toolsets)
         return tuple(tools[name].spec for name in sorted(tools))

@@ -17,13 +17,13 @@ _LOCK = text(f"""
     SELECT {_COLUMNS} FROM conversations
     WHERE channel = :channel AND account = :account AND chat = :chat AND thread = :thread
     FOR NO KEY UPDATE
-""")  # noqa: S608 - constants of this module
-_LOCK_ID = text(f"SELECT {_COLUMNS} FROM conversations WHERE id = :id FOR NO KEY UPDATE")  # noqa: S608
-_GET = text(f"SELECT {_COLUMNS} FROM conversations WHERE id = :id")  # noqa: S608
+""")
+_LOCK_ID = text(f"SELECT {_COLUMNS} FROM conversations WHERE id = :id FOR NO KEY UPDATE")
+_GET = text(f"SELECT {_COLUMNS} FROM conversations WHERE id = :id")
 _FIND = text(f"""
     SELECT {_COLUMNS} FROM conversations
     WHERE channel = :channel AND account = :account AND chat = :chat AND thread = :thread
-""")  # noqa: S608
+""")
 _CREATE = text("""
     INSERT INTO conversations (id, channel, account, chat, thread, user_id, agent, session_id)
     VALUES (:id, :channel, :account, :chat, :thread, :user_id, :agent, :session_id)
@@ -41,12 +41,12 @@ _FREEZE = text("""
     UPDATE sessions SET system_prompt = :prompt, prompt_parts = CAST(:parts AS jsonb)
     WHERE id = :id AND system_prompt IS NULL
 """)
-_GET_SESSION = text(f"SELECT {_SESSION} FROM sessions WHERE id = :id")  # noqa: S608
+_GET_SESSION = text(f"SELECT {_SESSION} FROM sessions WHERE id = :id")
 _LIST_SESSIONS = text(f"""
     SELECT {_SESSION} FROM sessions
     WHERE CAST(:user_id AS text) IS NULL OR user_id = :user_id
     ORDER BY updated DESC, id LIMIT :limit
-""")  # noqa: S608
+""")
 
 
 def lock(work: Work, address: Address) -> Conversation | None:

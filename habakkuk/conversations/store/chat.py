@@ -39,7 +39,7 @@ _TAKE = text(f"""
         WHERE conversation_id = :conversation_id AND turn_id = :turn_id AND state = 'queued'
         RETURNING {_COLUMNS}
     ) SELECT * FROM taken ORDER BY seq
-""")  # noqa: S608 - constants of this module
+""")
 _WITHDRAW = text("""
     UPDATE chat_messages SET state = 'withdrawn'
     WHERE conversation_id = :conversation_id AND turn_id = :turn_id AND state = 'queued'
@@ -47,16 +47,16 @@ _WITHDRAW = text("""
 _AFTER = text(f"""
     SELECT {_COLUMNS} FROM chat_messages
     WHERE conversation_id = :conversation_id AND seq > :after ORDER BY seq LIMIT :limit
-""")  # noqa: S608
+""")
 _LAST = text(f"""
     SELECT * FROM (
         SELECT {_COLUMNS} FROM chat_messages
         WHERE conversation_id = :conversation_id AND seq < :before ORDER BY seq DESC LIMIT :limit
     ) newest ORDER BY seq
-""")  # noqa: S608
+""")
 _ONE = text(f"""
     SELECT {_COLUMNS} FROM chat_messages WHERE conversation_id = :conversation_id AND seq = :seq
-""")  # noqa: S608
+""")
 
 
 def add(work: Work, conversation_id: str, message: NewChatMessage) -> int | None:

@@ -33,7 +33,7 @@ def append(
     message: Message,
     meta: dict[str, Any] | None = None,
 ) -> None:
-    """Append one message. A step that is there already violates a unique key: never written twice."""
+    """Append one message. A step that is there already breaks a unique key."""
     work.execute(
         _APPEND,
         session_id=session_id,

@@ -20,7 +20,7 @@ _ADD = text("""
             CAST(:reply_to AS jsonb), :joinable)
     ON CONFLICT (id) DO NOTHING
 """)
-_GET = text(f"SELECT {_COLUMNS} FROM turns WHERE id = :id")  # noqa: S608 - constant
+_GET = text(f"SELECT {_COLUMNS} FROM turns WHERE id = :id")
 # Only a turn whose job has not begun, and that nobody waits on, may take another message.
 _JOINABLE = text("""
     SELECT t.id FROM turns t JOIN jobs j ON j.id = t.id
@@ -71,9 +71,7 @@ def get_in(work: Work, turn_id: str) -> Turn | None:
     return _turn(row) if row else None
 
 
-def joinable(
-    work: Work, conversation_id: str, session_id: str, user_id: str | None
-) -> str | None:
+def joinable(work: Work, conversation_id: str, session_id: str, user_id: str | None) -> str | None:
     """Return the turn that another message of this person may still join."""
     row = work.execute(
         _JOINABLE, conversation_id=conversation_id, session_id=session_id, user_id=user_id

@@ -1,4 +1,4 @@
-"""Read config.yaml strictly: every error names the file, the line, the key and what would be right."""
+"""Read config.yaml strictly: an error names file, line, key and what would be right."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ def _parse_yaml(raw: bytes, name: str) -> Any:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise ConfigurationError(f"{name}:{line}: not valid UTF-8; save the file as UTF-8") from error
+        raise ConfigurationError(
+            f"{name}:{line}: not valid UTF-8; save the file as UTF-8"
+        ) from error
     try:
         return YAML().load(StringIO(text))
     except MarkedYAMLError as error:
@@ -81,7 +83,11 @@ def _line(tree: Any, path: tuple[int | str, ...]) -> int:
     """Return the 1-based line of the deepest part of `path` that stands in the file."""
     node, line = tree, 1
     for part in path:
-        key = next((k for k in node if str(k) == part), None) if isinstance(node, CommentedMap) else part
+        key = (
+            next((k for k in node if str(k) == part), None)
+            if isinstance(node, CommentedMap)
+            else part
+        )
         if isinstance(node, CommentedMap) and key is not None:
             line = node.lc.key(key)[0] + 1
         elif isinstance(node, CommentedSeq) and isinstance(key, int) and key < len(node):
@@ -112,7 +118,10 @@ def _known_keys(path: tuple[int | str, ...]) -> list[str]:
             field = model.model_fields.get(str(part))
             model = field.annotation if field else None
         else:
-            model = next((a for a in get_args(model) if isinstance(a, type) and issubclass(a, BaseModel)), None)
+            model = next(
+                (a for a in get_args(model) if isinstance(a, type) and issubclass(a, BaseModel)),
+                None,
+            )
     if isinstance(model, type) and issubclass(model, BaseModel):
         return list(model.model_fields)
     return []
@@ -120,7 +129,9 @@ def _known_keys(path: tuple[int | str, ...]) -> list[str]:
 
 def _check_references(config: Config, tree: CommentedMap, name: str) -> None:
     if not config.agents:
-        raise ConfigurationError(f"{name}:{_line(tree, ('agents',))}: agents: name at least one agent")
+        raise ConfigurationError(
+            f"{name}:{_line(tree, ('agents',))}: agents: name at least one agent"
+        )
     if config.default_agent is not None and config.default_agent not in config.agents:
         line = _line(tree, ("default_agent",))
         raise ConfigurationError(

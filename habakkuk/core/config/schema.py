@@ -30,7 +30,7 @@ class _Section(BaseModel):
 
 
 class ProviderConfig(_Section):
-    """One model service. A name of the presets needs nothing else; `preset` names one explicitly."""
+    """One model service. One named after a preset needs nothing else; `preset` names it."""
 
     type: str | None = None
     preset: str | None = None

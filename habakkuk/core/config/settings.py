@@ -11,6 +11,7 @@ from habakkuk.core.config.load import load_config
 from habakkuk.core.config.schema import Config
 from habakkuk.core.errors import ConfigurationError
 
+_PORTS = range(1, 65536)
 _SCHEMES = ("postgresql+psycopg2://", "postgresql://", "postgres://")
 
 
@@ -64,6 +65,8 @@ def psycopg2_url(url: str) -> str:
 def parse_listen(text: str) -> tuple[str, int]:
     """Return (host, port) of `host:port`; brackets around an IPv6 host are taken off."""
     host, _, port = text.rpartition(":")
-    if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
-        raise ConfigurationError(f"HABAKKUK_LISTEN: {text!r} is not host:port, such as {DEFAULT_LISTEN}")
+    if not host or not port.isascii() or not port.isdigit() or int(port) not in _PORTS:
+        raise ConfigurationError(
+            f"HABAKKUK_LISTEN: {text!r} is not host:port, such as {DEFAULT_LISTEN}"
+        )
     return host.strip("[]"), int(port)

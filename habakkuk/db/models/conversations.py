@@ -96,9 +96,7 @@ class ChatMessage(Base):
 
     __tablename__ = "chat_messages"
 
-    conversation_id: Mapped[Key] = mapped_column(
-        ForeignKey("conversations.id", ondelete="CASCADE")
-    )
+    conversation_id: Mapped[Key] = mapped_column(ForeignKey("conversations.id", ondelete="CASCADE"))
     seq: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     author: Mapped[str]
     kind: Mapped[str] = mapped_column(server_default="message")

@@ -1,4 +1,4 @@
-"""What goes out to a conversation, and where each channel account stands (blueprint §6, §8)."""
+"""What goes out to a conversation, and where each intake stands (blueprint §6, §8)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Delivery(Base):
 
 
 class DeliveryChunk(Base):
-    """One platform message of a delivery. Found in sending after a crash, its outcome is unknown."""
+    """One platform message. Found in sending after a crash, its outcome is unknown."""
 
     __tablename__ = "delivery_chunks"
 
@@ -57,7 +57,7 @@ class DeliveryChunk(Base):
 
 
 class ChannelState(Base):
-    """Where an account's intake stands, such as the last update id; stored with what it admitted."""
+    """Where an intake stands, such as the last update id; stored with what it admitted."""
 
     __tablename__ = "channel_state"
 

@@ -1,0 +1,1 @@
+"""Toolsets that only tests find, through HABAKKUK_TEST_TOOLS=tests.fakes.toolset."""

@@ -1,0 +1,1 @@
+"""Tools that leave traces outside the database, for tests and drills."""

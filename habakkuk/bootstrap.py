@@ -77,6 +77,7 @@ class Container:
         self.live.stop()
         self.done.stop()
         self.publisher.stop()
+        self.wake.stop()
         self.tool_pool.stop()
         self.models.close()
         self.database.dispose()

@@ -2,7 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+import threading
+from collections.abc import Callable, Sequence
+from queue import Empty, Full, Queue
+from typing import TYPE_CHECKING, Protocol
+
+from habakkuk.core.clock import Clock
+from habakkuk.core.log import get_logger
+from habakkuk.db.engine import Database, DatabaseAway
+from habakkuk.jobs.broker import RUN_JOB, producer_settings
+from habakkuk.jobs.store.signals import notify_wakes
+
+if TYPE_CHECKING:
+    from celery import Celery
+
+_log = get_logger("jobs.wake")
+_PENDING = 10_000
+_BATCH = 100
+_OPEN_SECONDS = 5.0
+_STOP_SECONDS = 2.0
+
+Send = Callable[[str, str], None]
 
 
 class Wake(Protocol):
@@ -10,6 +30,10 @@ class Wake(Protocol):
 
     def wake(self, queue: str, job_id: str) -> None:
         """Pass it on. Returns at once and never raises."""
+        ...
+
+    def stop(self) -> None:
+        """Send what waits and let go."""
         ...
 
 
@@ -23,3 +47,123 @@ class MemoryWake:
     def wake(self, queue: str, job_id: str) -> None:
         """Remember it."""
         self.woken.append((str(queue), job_id))
+
+    def stop(self) -> None:
+        """Keep what was told."""
+
+
+class CeleryWake:
+    """Publishes from one background thread; through PostgreSQL while the broker is away.
+
+    Make it in the process that uses it, after a fork. Celery is imported at the first wake-up.
+    """
+
+    def __init__(self, redis_url: str, database: Database, clock: Clock | None = None) -> None:
+        """Prepare; the thread starts with the first wake-up."""
+        self._producer = Producer(redis_url)
+        self._database = database
+        self._clock = clock or Clock()
+        self._open_until = 0.0
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._pending: Queue[tuple[str, str] | None] = Queue(_PENDING)
+
+    def wake(self, queue: str, job_id: str) -> None:
+        """Pass it on. Returns at once and never raises."""
+        if self._thread is None:
+            self._start()
+        try:
+            self._pending.put_nowait((str(queue), job_id))
+        except Full:
+            # The sweep finds the job within half a second of its turn.
+            _log.warning("wake-up dropped: too many wait")
+
+    def stop(self) -> None:
+        """Send what waits and end the thread."""
+        thread = self._thread
+        if thread is not None:
+            self._pending.put(None)
+            thread.join(_STOP_SECONDS)
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="wake", daemon=True)
+                self._thread.start()
+
+    def _work(self) -> None:
+        last = False
+        while not last:
+            batch, last = self._take()
+            try:
+                self._pass_on(batch)
+            except DatabaseAway as error:
+                _log.warning("wake-ups dropped: the database is away", detail=error.detail)
+            except Exception:  # noqa: BLE001 - a loop top: the sweep finds the jobs
+                _log.exception("wake-ups dropped", number=len(batch))
+        self._producer.close()
+
+    def _take(self) -> tuple[list[tuple[str, str]], bool]:
+        """Return what waits, at least one, and whether the end was among it."""
+        batch = []
+        wake = self._pending.get()
+        while wake is not None:
+            batch.append(wake)
+            if len(batch) == _BATCH:
+                return batch, False
+            try:
+                wake = self._pending.get_nowait()
+            except Empty:
+                return batch, False
+        return batch, True
+
+    def _pass_on(self, batch: Sequence[tuple[str, str]]) -> None:
+        for sent, (queue, job_id) in enumerate(batch):
+            if not self._published(queue, job_id):
+                notify_wakes(self._database, batch[sent:])
+                return
+
+    def _published(self, queue: str, job_id: str) -> bool:
+        if self._clock.monotonic() < self._open_until:
+            return False
+        try:
+            self._producer.send(queue, RUN_JOB, [job_id])
+        except Exception as error:  # noqa: BLE001 - whatever the broker's library raises
+            self._open_until = self._clock.monotonic() + _OPEN_SECONDS
+            _log.warning("the broker does not answer", error=type(error).__name__)
+            return False
+        return True
+
+
+class Producer:
+    """A Celery app that only publishes, by name. For one thread."""
+
+    def __init__(self, redis_url: str) -> None:
+        """Prepare; Celery is imported and the broker reached with the first message."""
+        self._redis_url = redis_url
+        self._app: Celery | None = None
+
+    def send(self, queue: str, task: str, args: Sequence[str]) -> None:
+        """Publish one message. Raises whatever the library does, within about a second."""
+        app = self._app or self._make()
+        try:
+            app.send_task(task, args=list(args), queue=queue, ignore_result=True, retry=False)
+        except Exception:
+            # A connection that failed once is not to be trusted with the next message.
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close the connection; the next message opens another."""
+        app, self._app = self._app, None
+        if app is not None:
+            app.close()
+
+    def _make(self) -> Celery:
+        # Half a second of imports that no CLI command should pay.
+        from celery import Celery  # noqa: PLC0415 - see above
+
+        app = Celery("habakkuk-wake", set_as_current=False)
+        app.conf.update(producer_settings(self._redis_url))
+        self._app = app
+        return app

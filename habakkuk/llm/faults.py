@@ -88,7 +88,9 @@ def read_fault(body: object, status: int = 0, headers: Mapping[str, str] | None 
         error = error["error"]
     fault = Fault(status=status, retry_after=_retry_after(headers or {}))
     if not isinstance(error, dict):
-        return replace(fault, text=str(error or ""))
+        return replace(
+            fault, status=0 if status == HTTPStatus.OK else status, text=str(error or "")
+        )
     values = [error.get(key) for key in ("code", "type", "status")]
     numbers = [int(v) for v in values if isinstance(v, int | str) and str(v).isdigit()]
     words = frozenset(v.lower() for v in values if isinstance(v, str) and not v.isdigit())

@@ -10,6 +10,7 @@ import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from urllib.parse import urlsplit
 
 from habakkuk.core.config.schema import AgentConfig, ProviderConfig
 from habakkuk.core.config.settings import Settings
@@ -98,6 +99,8 @@ def _known(settings: Settings) -> dict[str, Endpoint]:
     found = {name: _from_preset(name, preset, settings) for name, preset in PRESETS.items()}
     url = settings.environment.get(LOCAL_URL)
     if url:
+        if fault := _fault(url):
+            raise ConfigurationError(f"{LOCAL_URL}: {fault}, such as http://127.0.0.1:18080/v1")
         found[LOCAL_PROVIDER] = Endpoint(name=LOCAL_PROVIDER, base_url=_with_path(url), api_key="")
     return found
 
@@ -138,6 +141,8 @@ def _configured(name: str, provider: ProviderConfig, settings: Settings) -> Endp
         raise ConfigurationError(
             f"{place}.base_url: needed with `type`, such as http://127.0.0.1:8080/v1"
         )
+    if fault := _fault(base_url):
+        raise ConfigurationError(f"{place}.base_url: {fault}, such as https://host:8080/v1")
     variable = provider.api_key_env or (preset.api_key_env if preset else None)
     return Endpoint(
         name=name,
@@ -150,6 +155,16 @@ def _configured(name: str, provider: ProviderConfig, settings: Settings) -> Endp
         type=kind,
         dialect=preset.dialect if preset else Dialect(),
     )
+
+
+def _fault(url: str) -> str | None:
+    """Return what is wrong with an address, without repeating a password in it."""
+    try:
+        parts = urlsplit(url)
+        named = bool(parts.hostname) and parts.port != 0
+    except ValueError as error:
+        return f"no valid address ({error})"
+    return None if named else "an address needs a host"
 
 
 def _preset(name: str, provider: ProviderConfig) -> Preset | None:

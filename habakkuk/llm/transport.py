@@ -212,7 +212,7 @@ class LineBackend(httpcore2.NetworkBackend):
         """Connect to the first address that answers. Resolving the name cannot be cut."""
         with _mapped(httpcore2.ConnectTimeout, httpcore2.ConnectError):
             failure = OSError(f"{host} has no address")
-            found = socket.getaddrinfo(host, port, 0, socket.SOCK_STREAM)
+            found = _addresses(host, port)
             for family, kind, proto, _, address in found:
                 sock = socket.socket(family, kind, proto)
                 try:
@@ -238,7 +238,7 @@ class LineBackend(httpcore2.NetworkBackend):
 
 
 class LineTransport(httpx2.HTTPTransport):
-    """httpx2's transport over cuttable lines. HTTP/1.1 only: one call a line is what a cut needs."""
+    """The transport over lines that can be cut. HTTP/1.1 only: a cut needs one call a line."""
 
     def __init__(self, calls: Calls) -> None:
         """Build the pool; the library's own constructor has no place for a network backend."""
@@ -265,6 +265,14 @@ def line_client(calls: Calls, stall_timeout: float) -> httpx2.Client:
 def line_timeout(stall_timeout: float) -> httpx2.Timeout:
     """Return the limits of single waits; `stall_timeout` is how long no byte may come."""
     return httpx2.Timeout(stall_timeout, connect=10.0, write=30.0, pool=10.0)
+
+
+def _addresses(host: str, port: int) -> list[Any]:
+    try:
+        return list(socket.getaddrinfo(host, port, 0, socket.SOCK_STREAM))
+    except UnicodeError as error:
+        # Names with empty or overlong labels fail before the resolver is asked.
+        raise OSError(f"{host} is no host name") from error
 
 
 @contextmanager

@@ -1,0 +1,143 @@
+"""One server in miniature: a real container and Runner in this process, a fake model over HTTP."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from habakkuk.accounts.types import Principal, Scope
+from habakkuk.bootstrap import Container, build
+from habakkuk.conversations.types import Address, ChatMessage, Turn
+from habakkuk.core.config.environment import read_environment
+from habakkuk.core.config.settings import load_settings
+from habakkuk.gateway.types import Admitted, Inbound
+from habakkuk.jobs.leases import Leases
+from habakkuk.jobs.runner import Runner, RunnerParts
+from habakkuk.jobs.store.queue import Owner
+from tests.fakes.model_server import ModelServer
+
+CONFIG = """
+providers:
+  mine: {{type: openai, base_url: "{base_url}", api_key_env: MINE_KEY, stall_timeout: 20s}}
+agents:
+  habakkuk: {{model: mine/fake-model, max_steps: 8}}
+  other: {{model: mine/other-model}}
+{more}
+"""
+
+
+class _Offer:
+    """Wakes the Runner of this process directly."""
+
+    def __init__(self) -> None:
+        self.runner: Runner | None = None
+
+    def wake(self, queue: str, job_id: str) -> None:
+        if self.runner is not None:
+            self.runner.offer(str(queue), job_id)
+
+    def stop(self) -> None:
+        pass
+
+
+class Stack:
+    """Build one with a home, two URLs and a model server; `start` runs turns."""
+
+    def __init__(
+        self, home: Path, database_url: str, redis_url: str, model: ModelServer, more: str = ""
+    ) -> None:
+        (home / "config.yaml").write_text(CONFIG.format(base_url=model.base_url, more=more))
+        environment = read_environment(
+            dict(os.environ)
+            | {
+                "HABAKKUK_HOME": str(home),
+                "DATABASE_URL": database_url,
+                "REDIS_URL": redis_url,
+                "MINE_KEY": "key-of-the-fake-service",
+                "HABAKKUK_TEST_TOOLS": "tests.fakes.toolset",
+            }
+        )
+        self.home = home
+        self.model = model
+        self._offer = _Offer()
+        self.container: Container = build(
+            load_settings(environment), name="test", wake=self._offer
+        )
+        self.owner = self.container.accounts.owner()
+        self.principal = Principal(self.owner, frozenset(Scope))
+        self._lock_id = 1
+
+    def start(self) -> Runner:
+        """Run turns in this process, as one worker."""
+        self._lock_id += 1
+        parts = RunnerParts(
+            database=self.container.database,
+            handlers=self.container.handlers,
+            owner=Owner("test", self._lock_id),
+            leases=Leases(self.container.clock),
+            failpoints=self.container.failpoints,
+            clock=self.container.clock,
+        )
+        runner = Runner(parts, {"turns": 8})
+        runner.open()
+        self._offer.runner = runner
+        return runner
+
+    def stop(self) -> None:
+        """Let running turns go, as a worker that ends does."""
+        runner, self._offer.runner = self._offer.runner, None
+        if runner is not None:
+            runner.stop()
+            assert runner.wait_idle(10)
+
+    def close(self) -> None:
+        self.stop()
+        self.container.close()
+
+    def say(self, text: str, chat: str = "c", **fields: Any) -> Admitted:
+        """Admit a message of the owner."""
+        inbound = Inbound(Address("web", "web", chat), self.owner, text, "api", **fields)
+        return self.container.gateway.admit(inbound)
+
+    def turn(self, turn_id: str | None) -> Turn:
+        assert turn_id is not None
+        return self.container.conversations.turn(self.principal, turn_id)
+
+    def ended(self, admitted: Admitted, seconds: float = 15.0) -> Turn:
+        """Wait for a turn's end and return it."""
+        until(lambda: self.turn(admitted.turn_id).ended is not None, seconds)
+        return self.turn(admitted.turn_id)
+
+    def reply(self, admitted: Admitted) -> ChatMessage:
+        """Wait for a turn's end and return what the user sees."""
+        found = self.container.conversations.reply(self.ended(admitted))
+        assert found is not None
+        return found
+
+    def rows(self, admitted: Admitted) -> list[ChatMessage]:
+        return list(self.container.conversations.after(admitted.conversation_id, 0))
+
+    def transcript(self, admitted: Admitted) -> list[tuple[str, list[str]]]:
+        """Return (role, block types) of the session, in order."""
+        stored = self.container.conversations.transcript(self.principal, admitted.session_id)
+        return [
+            (str(item.message.role), [block.type for block in item.message.blocks])
+            for item in stored
+        ]
+
+    def trace(self, name: str, agent: str = "habakkuk") -> list[str]:
+        """Return the lines of a file that a tool wrote in the workspace."""
+        path = self.home / "agents" / agent / "workspace" / name
+        return path.read_text().splitlines() if path.exists() else []
+
+
+def until(condition: Callable[[], object], seconds: float = 15.0) -> None:
+    """Wait for a condition; fails loudly when it does not come."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError("the awaited condition did not come about")
+        time.sleep(0.01)

@@ -1,0 +1,46 @@
+"""The table of services."""
+
+from __future__ import annotations
+
+from habakkuk.llm.profiles.presets import PRESETS
+from habakkuk.llm.registry import provider_types
+
+SERVICES = [
+    "openai",
+    "openrouter",
+    "groq",
+    "deepseek",
+    "mistral",
+    "xai",
+    "together",
+    "cerebras",
+    "fireworks",
+    "gemini",
+]
+LOCAL = ["ollama", "lmstudio", "llamacpp", "vllm"]
+
+
+def test_the_order_is_fixed_services_before_local_servers() -> None:
+    assert list(PRESETS) == SERVICES + LOCAL
+
+
+def test_every_service_has_a_key_variable_and_a_default_model() -> None:
+    assert all(PRESETS[name].api_key_env and PRESETS[name].default_model for name in SERVICES)
+
+
+def test_key_variables_are_not_shared() -> None:
+    variables = [PRESETS[name].api_key_env for name in SERVICES]
+    assert len(set(variables)) == len(SERVICES)
+
+
+def test_services_are_reached_over_tls_and_local_servers_on_loopback() -> None:
+    assert all(PRESETS[name].base_url.startswith("https://") for name in SERVICES)
+    assert all(PRESETS[name].base_url.startswith("http://127.0.0.1:") for name in LOCAL)
+
+
+def test_local_servers_need_no_key() -> None:
+    assert all(PRESETS[name].keyless for name in LOCAL)
+
+
+def test_every_type_has_a_package() -> None:
+    assert {preset.type for preset in PRESETS.values()} <= set(provider_types())

@@ -1,0 +1,73 @@
+"""The registry: types are found, SDKs load on first use."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from habakkuk.core.errors import ConfigurationError
+from habakkuk.llm.contract import Endpoint
+from habakkuk.llm.registry import Registry, provider_types
+
+MINE = Endpoint("mine", "http://127.0.0.1:9/v1", "k")
+LIGHT = (
+    "registry",
+    "router",
+    "selection",
+    "faults",
+    "profiles.presets",
+    "profiles.models",
+    "types",
+)
+
+
+def test_types_are_found_in_the_package() -> None:
+    assert "openai" in provider_types()
+
+
+def test_a_provider_is_made_once() -> None:
+    registry = Registry({"mine": MINE})
+    assert registry.provider("mine") is registry.provider("mine")
+    registry.close()
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(ConfigurationError, match=r"'yours'.*there are: mine"):
+        Registry({"mine": MINE}).provider("yours")
+
+
+def test_an_unknown_type_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="no type of provider"):
+        Registry({"x": Endpoint("x", "http://h/v1", "", type="nothing")}).provider("x")
+
+
+def test_an_impossible_address_is_refused_with_its_place() -> None:
+    with pytest.raises(ConfigurationError, match=r"providers\.x\.base_url"):
+        Registry({"x": Endpoint("x", "http://h:port/v1", "")}).provider("x")
+
+
+def run(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("module", LIGHT)
+def test_importing_it_loads_no_sdk(module: str) -> None:
+    code = f"""
+import sys, habakkuk.llm.{module}
+print([name for name in ('openai', 'httpx2') if name in sys.modules])
+"""
+    assert run(code) == "[]"
+
+
+def test_warming_loads_the_sdk_and_its_chat_types() -> None:
+    code = """
+import sys
+from habakkuk.llm.contract import Endpoint
+from habakkuk.llm.registry import Registry
+Registry({'m': Endpoint('m', 'http://127.0.0.1:9/v1', '')}).warm()
+print('openai.resources.chat.completions' in sys.modules, 'openai.types.chat' in sys.modules)
+"""
+    assert run(code) == "True True"

@@ -83,16 +83,19 @@ class Container:
         self.database.dispose()
 
 
-def build(settings: Settings, *, name: str, pool_size: int = 12) -> Container:
+def build(
+    settings: Settings, *, name: str, pool_size: int = 12, wake: Wake | None = None
+) -> Container:
     """Make the parts of a process called `name`. Raises ConfigurationError.
 
-    `pool_size` is how many database connections it may hold (design: blueprint §10).
+    `pool_size` is how many database connections it may hold (design: blueprint §10). `wake`
+    replaces the wake-ups over the broker, for tests.
     """
     database_url, redis_url = _urls(settings)
     database = Database(database_url, pool_size=pool_size, name=f"habakkuk {name}")
     redis = RedisGate(redis_url)
     handlers: dict[str, JobHandler] = {}
-    wake = CeleryWake(redis_url, database)
+    wake = wake or CeleryWake(redis_url, database)
     failpoints = _failpoints(settings)
     jobs = Jobs(database, wake, handlers)
     selection = select(settings)

@@ -223,7 +223,7 @@ class StepCalls:
             self._step,
             call=call.id,
             error=output.is_error,
-            excerpt=shorten(output.text, _EXCERPT),
+            excerpt=shorten(result.text, _EXCERPT),
         )
 
     def _wait_id(self, call: ToolCall) -> str:

@@ -85,6 +85,8 @@ class Publisher:
             gate.call(lambda client: _pipeline(client, batch))
         except RedisAway:
             _log.info("live events dropped, Redis is away", events=len(batch))
+        except Exception:  # noqa: BLE001 - the top of the thread: a view may not end it
+            _log.exception("live events dropped", events=len(batch))
 
 
 def _pipeline(client: Redis, batch: list[Event]) -> None:

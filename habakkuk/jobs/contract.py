@@ -65,7 +65,7 @@ class JobContext(Protocol):
         ...
 
     def progressed(self, work: Work) -> None:
-        """Say that the job moved on: crashes go back to 0 when they were above. After guard_change."""
+        """Say that the job moved on: crashes above 0 go back to 0. After guard_change."""
         ...
 
     def finish(self, work: Work, state: JobState, **detail: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import structlog
@@ -208,13 +208,3 @@ class _Counted:
 
     def __exit__(self, *_: object) -> None:
         self._runner.count(-1)
-
-
-def by_kind(handlers: Iterable[JobHandler]) -> dict[str, JobHandler]:
-    """Index handlers by their kind. Raises ValueError when two claim one."""
-    found: dict[str, JobHandler] = {}
-    for handler in handlers:
-        if handler.kind in found:
-            raise ValueError(f"two handlers for the job kind {handler.kind!r}")
-        found[handler.kind] = handler
-    return found

@@ -1,0 +1,172 @@
+"""The life of one worker process: what starts with it, and how it ends within ten seconds."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from celery import Celery, signals
+from kombu import Queue as BrokerQueue
+
+from habakkuk import __version__
+from habakkuk.core.config.settings import Settings
+from habakkuk.core.errors import HabakkukError
+from habakkuk.core.hardening import forbid_inspection
+from habakkuk.core.log import get_logger
+from habakkuk.jobs.host import Host, Identity, JobSource
+from habakkuk.jobs.wake import Producer
+from workers.canary import Canary
+from workers.prober import Prober
+
+_log = get_logger("workers")
+# Ten seconds are allowed from the signal to the end of the process.
+_GIVE_BACK_SECONDS = 7.0
+_LINGER_SECONDS = 1.5
+_CANARY_PREFIX = "canary."
+
+Build = Callable[[Settings], JobSource]
+
+
+class WorkerLife:
+    """Ties a Host to a Celery worker. One for each Celery app; nothing starts before the worker."""
+
+    def __init__(self, app: Celery, settings: Settings, build: Build) -> None:
+        """Keep what the process is built from, and listen to Celery's signals."""
+        self._app = app
+        self._settings = settings
+        self._build = build
+        self._host: Host | None = None
+        self._canary: Canary | None = None
+        self._prober = Prober()
+        self._ending: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self._connect()
+
+    def run_job(self, queue: str, job_id: str) -> None:
+        """Offer a job and wait for its end, so that the message is acknowledged after it."""
+        ticket = self._host.offer(queue, job_id) if self._host is not None else None
+        if ticket is not None:
+            ticket.wait()
+
+    def sweep(self) -> None:
+        """Look for what nobody woke, now."""
+        if self._host is not None:
+            self._host.sweep()
+
+    def canary_seen(self) -> None:
+        """Note that this worker consumes."""
+        if self._canary is not None:
+            self._canary.seen()
+
+    def end(self, code: int = 0) -> None:
+        """Begin to end the process, once: give the jobs back, then leave whatever still runs."""
+        with self._lock:
+            if self._ending is None:
+                name = "ending"
+                self._ending = threading.Thread(target=self._end, args=(code,), name=name)
+                self._ending.daemon = True
+                self._ending.start()
+
+    def _connect(self) -> None:
+        # Celery holds weak references unless told otherwise.
+        signals.setup_logging.connect(self._leave_logging, weak=False)
+        signals.celeryd_init.connect(self._before, weak=False)
+        signals.worker_init.connect(self._start, weak=False)
+        signals.worker_shutting_down.connect(self._told_to_end, weak=False)
+        signals.worker_shutdown.connect(self._wait_for_end, weak=False)
+
+    def _leave_logging(self, **_: Any) -> None:
+        """Exist: Celery leaves the logs alone when somebody answers this signal."""
+
+    def _before(self, instance: Any, **_: Any) -> None:
+        instance.quiet = True
+        # Containers run as root; messages carry nothing but ids, as JSON.
+        warnings.filterwarnings("ignore", message=".*superuser privileges.*")
+
+    def _start(self, sender: Any, **_: Any) -> None:
+        """Build everything before the broker is reached: jobs run without it, too."""
+        try:
+            forbid_inspection()
+            source = self._build(self._settings)
+            self._host = Host(
+                _Warmed(source),
+                Identity(sender.hostname, "worker", __version__),
+                self._sizes(),
+                self._prober.start,
+            )
+            self._host.start()
+            self._start_canary(sender.hostname)
+        except HabakkukError as error:
+            # Celery logs and forgets what a signal raises; only an exit is heard.
+            raise SystemExit(str(error)) from error
+        except Exception as error:
+            _log.exception("the worker could not start")
+            raise SystemExit(1) from error
+
+    def _sizes(self) -> dict[str, int]:
+        """Return the slots of the queues that this worker was told to serve.
+
+        A queue such as `turns.node` has as many as `turns`.
+        """
+        pools = self._settings.config.workers
+        names = self._app.amqp.queues.consume_from
+        return {name: getattr(pools, name.partition(".")[0]) for name in names}
+
+    def _start_canary(self, name: str) -> None:
+        if self._settings.redis_url is None:
+            return
+        queue = _CANARY_PREFIX + name
+        self._app.amqp.queues.select_add(BrokerQueue(queue))
+        producer = Producer(self._settings.redis_url)
+        self._canary = Canary(producer, queue, self._has_room, self._deaf)
+        self._canary.start()
+
+    def _has_room(self) -> bool:
+        return self._host is not None and bool(self._host.runner.free())
+
+    def _deaf(self) -> None:
+        """End, to be started again: the broker delivers nothing to this process any more."""
+        _log.error("the worker hears nothing although the broker answers; it ends")
+        self.end(code=1)
+
+    def _told_to_end(self, **_: Any) -> None:
+        if self._host is not None:
+            self.end()
+
+    def _wait_for_end(self, **_: Any) -> None:
+        if self._ending is not None:
+            self._ending.join(_GIVE_BACK_SECONDS)
+
+    def _end(self, code: int) -> None:
+        if self._canary is not None:
+            self._canary.stop()
+        self._prober.stop()
+        if self._host is not None:
+            self._host.stop(_GIVE_BACK_SECONDS)
+        # Celery may be waiting for a broker that is away, or for a job that does not let go.
+        threading.Thread(target=_leave, args=(code,), name="leaving", daemon=True).start()
+
+
+class _Warmed:
+    """A source whose warm-up also takes what was imported out of the collector's rounds."""
+
+    def __init__(self, source: JobSource) -> None:
+        self._source = source
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._source, name)
+
+    def warm(self) -> None:
+        self._source.warm()
+        gc.collect()
+        gc.freeze()
+
+
+def _leave(code: int) -> None:
+    time.sleep(_LINGER_SECONDS)
+    os._exit(code)

@@ -1,0 +1,56 @@
+"""`python -m workers.probe`: run the jobs that killed their workers, one by one, and end.
+
+Ends early, giving its job back, on SIGTERM, SIGINT, or when its standard input closes: that is the
+pipe from the worker that started it.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from habakkuk.bootstrap import build
+from habakkuk.core.config.settings import load_settings
+from habakkuk.core.hardening import forbid_inspection
+from habakkuk.core.log import configure_logging
+from habakkuk.jobs.probe import Probe
+from habakkuk.jobs.types import Queue
+
+_POOL_SIZE = 4
+
+
+def main() -> int:
+    """Run the probe to its end."""
+    forbid_inspection()
+    settings = load_settings()
+    container = build(settings, name="probe", pool_size=_POOL_SIZE)
+    configure_logging(settings.config.logs.level, container.redactor, process="probe")
+    run_until_told(Probe(container, list(Queue)))
+    container.close()
+    return 0
+
+
+def run_until_told(probe: Probe, signals: Sequence[int] = (signal.SIGTERM, signal.SIGINT)) -> int:
+    """Run the probe; a signal or the end of standard input stops it."""
+
+    def told(*_: Any) -> None:
+        # In a thread: the one that was interrupted may hold a lock that stopping needs.
+        threading.Thread(target=probe.stop, name="ending", daemon=True).start()
+
+    for number in signals:
+        signal.signal(number, told)
+    threading.Thread(target=_await_end_of_input, args=(told,), name="input", daemon=True).start()
+    return probe.run()
+
+
+def _await_end_of_input(told: Any) -> None:
+    while sys.stdin.buffer.read(1024):
+        pass
+    told()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

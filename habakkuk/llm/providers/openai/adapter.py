@@ -54,16 +54,13 @@ class OpenAIProvider:
 
     def _make_client(self) -> openai.OpenAI:
         endpoint = self._endpoint
-        headers: dict[str, Any] = dict(endpoint.headers)
-        if not endpoint.api_key:
-            headers.setdefault("Authorization", openai.Omit())
         try:
             client = openai.OpenAI(
                 api_key=endpoint.api_key or "none",
                 base_url=endpoint.base_url,
                 max_retries=0,
                 timeout=line_timeout(endpoint.stall_timeout),
-                default_headers=headers,
+                default_headers=endpoint.headers,
                 http_client=line_client(self._calls, endpoint.stall_timeout),
             )
         except httpx2.InvalidURL as error:
@@ -102,7 +99,11 @@ class OpenAIProvider:
             with self._calls.working(call):
                 response = stack.enter_context(
                     self._client.chat.completions.with_streaming_response.create(
-                        model=model, messages=[], stream=True, extra_body=body
+                        model=model,
+                        messages=[],
+                        stream=True,
+                        extra_body=body,
+                        extra_headers=self._extra_headers(),
                     )
                 )
             # Runs before the response closes and its line goes back to the pool.
@@ -113,6 +114,12 @@ class OpenAIProvider:
             with suppress(httpx2.HTTPError):
                 for _ in chunks:
                     pass
+
+    def _extra_headers(self) -> dict[str, Any]:
+        """Return what takes the SDK's own header away where there is no key to send."""
+        named = {name.lower() for name in self._endpoint.headers}
+        keyless = not self._endpoint.api_key and "authorization" not in named
+        return {"Authorization": openai.Omit()} if keyless else {}
 
     def _working(self, call: Call, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """Yield chunks, each read on behalf of `call`."""

@@ -11,6 +11,7 @@ import argparse
 import json
 import select
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -91,6 +92,10 @@ class ModelServer:
         self._server.server_close()
         self._thread.join()
 
+    def wrap(self, context: ssl.SSLContext) -> None:
+        """Speak TLS from the next connection on."""
+        self._server.tls = context
+
     def wait_for(self, condition: Callable[[], bool], seconds: float = 10.0) -> None:
         """Return when `condition` holds; raises TimeoutError after `seconds`."""
         end = time.monotonic() + seconds
@@ -117,6 +122,7 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, owner: ModelServer, port: int) -> None:
         self.owner = owner
         self.open_sockets: set[socket.socket] = set()
+        self.tls: ssl.SSLContext | None = None
         super().__init__(("127.0.0.1", port), _Handler)
 
     def get_request(self) -> tuple[socket.socket, Any]:
@@ -141,6 +147,14 @@ class _Server(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing: a client that went is what many tests are about."""
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        """Shake hands in the connection's own thread."""
+        if self.tls is None:
+            return super().finish_request(request, client_address)
+        with self.tls.wrap_socket(request, server_side=True) as secure:
+            super().finish_request(secure, client_address)
+        return None
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -240,6 +254,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _gone(self) -> bool:
         try:
+            if isinstance(self.connection, ssl.SSLSocket):
+                # Nothing is ever sent after a request here: what comes is the end.
+                return not self.connection.recv(1)
             return not self.connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
         except BlockingIOError:
             return False

@@ -16,14 +16,17 @@ from workers.life import Build, WorkerLife
 _BEAT_SECONDS = 60.0
 
 
-def make_celery(settings: Settings, build_source: Build) -> Celery:
-    """Return the app of one process. Nothing connects before a worker or beat starts."""
+def make_celery(settings: Settings, build_source: Build, probe: str = "workers.probe") -> Celery:
+    """Return the app of one process. Nothing connects before a worker or beat starts.
+
+    `probe` is the module that runs the jobs which killed their workers. Raises ConfigurationError.
+    """
     if settings.redis_url is None:
         raise ConfigurationError("REDIS_URL is not set: workers wake up over Redis")
     app = Celery("habakkuk", set_as_current=False)
     app.conf.update(broker_settings(settings.redis_url))
     app.conf.update(_worker_settings(settings))
-    _add_tasks(app, WorkerLife(app, settings, build_source))
+    _add_tasks(app, WorkerLife(app, settings, build_source, probe))
     return app
 
 

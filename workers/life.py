@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import threading
 import time
@@ -35,14 +34,15 @@ Build = Callable[[Settings], JobSource]
 class WorkerLife:
     """Ties a Host to a Celery worker. One for each Celery app; nothing starts before the worker."""
 
-    def __init__(self, app: Celery, settings: Settings, build: Build) -> None:
-        """Keep what the process is built from, and listen to Celery's signals."""
+    def __init__(self, app: Celery, settings: Settings, build: Build, probe: str) -> None:
+        """Listen to Celery's signals; `probe` is the module of the probe program."""
         self._app = app
         self._settings = settings
         self._build = build
+        self._source: JobSource | None = None
         self._host: Host | None = None
         self._canary: Canary | None = None
-        self._prober = Prober()
+        self._prober = Prober(probe)
         self._ending: threading.Thread | None = None
         self._lock = threading.Lock()
         self._connect()
@@ -92,9 +92,9 @@ class WorkerLife:
         """Build everything before the broker is reached: jobs run without it, too."""
         try:
             forbid_inspection()
-            source = self._build(self._settings)
+            self._source = self._build(self._settings)
             self._host = Host(
-                _Warmed(source),
+                self._source,
                 Identity(sender.hostname, "worker", __version__),
                 self._sizes(),
                 self._prober.start,
@@ -148,23 +148,10 @@ class WorkerLife:
         self._prober.stop()
         if self._host is not None:
             self._host.stop(_GIVE_BACK_SECONDS)
+        if self._source is not None:
+            self._source.close()
         # Celery may be waiting for a broker that is away, or for a job that does not let go.
         threading.Thread(target=_leave, args=(code,), name="leaving", daemon=True).start()
-
-
-class _Warmed:
-    """A source whose warm-up also takes what was imported out of the collector's rounds."""
-
-    def __init__(self, source: JobSource) -> None:
-        self._source = source
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._source, name)
-
-    def warm(self) -> None:
-        self._source.warm()
-        gc.collect()
-        gc.freeze()
 
 
 def _leave(code: int) -> None:

@@ -11,16 +11,15 @@ from habakkuk.core.log import get_logger
 
 _log = get_logger("workers.prober")
 _ROOT = Path(__file__).parents[1]
-_COMMAND = (sys.executable, "-m", "workers.probe")
 _END_SECONDS = 3.0
 
 
 class Prober:
     """At most one probe process. It ends when the pipe to it closes, however this process ends."""
 
-    def __init__(self, command: tuple[str, ...] = _COMMAND) -> None:
-        """Keep the command; nothing is started yet."""
-        self._command = command
+    def __init__(self, module: str) -> None:
+        """Take the module that is the program; nothing is started yet."""
+        self._command = (sys.executable, "-m", module)
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 from collections.abc import Callable, Mapping
@@ -68,6 +69,10 @@ class JobSource(Protocol):
 
     def warm(self) -> None:
         """Import what is slow, before the first job and after the first look for dead owners."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything, at the end."""
         ...
 
 
@@ -175,6 +180,9 @@ class Host:
             return 0.0
         self._sweeper.mend()
         self._source.warm()
+        # What was imported stays for good: the collector need not look at it again.
+        gc.collect()
+        gc.freeze()
         self._warmed = True
         if self._presence.held:
             self.runner.open()

@@ -7,6 +7,7 @@ of reach blocks nothing. PostgreSQL's unique index is what allows one running jo
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from queue import Empty, Queue
@@ -21,6 +22,8 @@ from habakkuk.core.redis import PREFIX, RedisAway, RedisGate
 _log = get_logger("jobs.lock")
 TTL_MS = 30_000
 _PENDING = 4096
+# A job shorter than this never shows in Redis, and costs nothing there.
+_GATHER_SECONDS = 0.01
 
 # A newer fence replaces an older one; the holder may repeat itself. 1 when it is mine now.
 ACQUIRE = """
@@ -139,6 +142,7 @@ class LockKeeper:
         """Return everything that waits, at least one, and whether the end was among it."""
         batch: list[_Change] = []
         change = self._changes.get()
+        time.sleep(_GATHER_SECONDS)
         while change is not None:
             batch.append(change)
             try:

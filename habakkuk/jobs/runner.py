@@ -85,8 +85,9 @@ class Runner:
 
     def stop(self) -> None:
         """Take no more jobs and interrupt those that run, so that their rows are released."""
-        self._stopping = True
-        self._open = False
+        with self._idle:
+            self._stopping = True
+            self._open = False
         for pool in self._pools.values():
             pool.close()
         self._parts.leases.stop()
@@ -107,25 +108,38 @@ class Runner:
 
     def _claim_and_run(self, *, job_id: str = "", queue: str = "") -> bool:
         """Claim that job, or the next of that queue, and run it; False when there was none."""
-        parts = self._parts
-        if not self._open:
+        if not self._entered():
             return False
-        with self._counted():
-            try:
-                since = parts.clock.monotonic()
-                if job_id:
-                    job = queues.claim_one(parts.database, job_id, parts.owner)
-                else:
-                    job = queues.claim_next(parts.database, queue, parts.owner)
-                if job is not None:
-                    self.run(job, since)
-            except DatabaseAway as error:
-                _log.warning("the database is away", detail=error.detail)
-                return False
-            except Exception:  # noqa: BLE001 - a task top: logged, the row is left to the sweep
-                _log.exception("job could not be run")
-                return False
+        try:
+            since = self._parts.clock.monotonic()
+            job = self._claim(job_id, queue)
+            if job is not None:
+                self.run(job, since)
+        except DatabaseAway as error:
+            _log.warning("the database is away", detail=error.detail)
+            return False
+        except Exception:
+            # The row is left to the sweep: its lease ends, or this process does.
+            _log.exception("job could not be run")
+            return False
+        else:
             return job is not None
+        finally:
+            with self._idle:
+                self._active -= 1
+                self._idle.notify_all()
+
+    def _entered(self) -> bool:
+        """Count this thread in, unless nothing may be claimed: `stop` then need not wait for it."""
+        with self._idle:
+            if self._open:
+                self._active += 1
+            return self._open
+
+    def _claim(self, job_id: str, queue: str) -> Job | None:
+        if job_id:
+            return queues.claim_one(self._parts.database, job_id, self._parts.owner)
+        return queues.claim_next(self._parts.database, queue, self._parts.owner)
 
     def run(self, job: Job, since: float) -> None:
         """Run a job that was claimed in a request begun at `since`, to its end."""
@@ -186,25 +200,3 @@ class Runner:
         locks = self._parts.locks
         if holding is not None and holding.serial_key is not None and locks is not None:
             locks.release(holding.serial_key, lease.fence)
-
-    def _counted(self) -> _Counted:
-        return _Counted(self)
-
-    def count(self, change: int) -> None:
-        """Keep the number of running jobs; called by the Runner's own threads."""
-        with self._idle:
-            self._active += change
-            self._idle.notify_all()
-
-
-class _Counted:
-    """One job more for the time of a block."""
-
-    def __init__(self, runner: Runner) -> None:
-        self._runner = runner
-
-    def __enter__(self) -> None:
-        self._runner.count(1)
-
-    def __exit__(self, *_: object) -> None:
-        self._runner.count(-1)

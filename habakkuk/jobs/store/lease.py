@@ -28,11 +28,14 @@ _RELEASE = statement(
     "UPDATE jobs j SET state = 'pending', run_at = clock_timestamp() + :delay * interval '1 s',"
     " $no_lease WHERE $held RETURNING j.id"
 )
-# Full jitter: many jobs that failed together do not come back together.
+# Full jitter: many jobs that failed together do not come back together. One that a person
+# cancelled meanwhile comes back at once, to be ended.
 _RETRY = statement(
-    "UPDATE jobs j SET state = 'pending', attempt = j.attempt + 1, error = :error, $no_lease,"
-    " run_at = clock_timestamp() + interval '1 s' * COALESCE(CAST(:after AS double precision),"
-    " random() * least(300, power(2, least(j.attempt + 1, 10)))) WHERE $held RETURNING j.id"
+    "UPDATE jobs j SET state = 'pending', attempt = j.attempt + 1, $no_lease,"
+    " error = CASE WHEN j.cancel_requested THEN j.error ELSE :error END,"
+    " run_at = clock_timestamp() + interval '1 s' * CASE WHEN j.cancel_requested THEN 0 ELSE"
+    " COALESCE(CAST(:after AS double precision),"
+    " random() * least(300, power(2, least(j.attempt + 1, 10)))) END WHERE $held RETURNING j.id"
 )
 # Rows that somebody has locked just now are left for the next beat, five seconds on: waiting for
 # them could deadlock with a transaction that ends two jobs at once.

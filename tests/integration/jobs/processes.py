@@ -37,8 +37,7 @@ class Process:
     def terminate(self) -> None:
         self.popen.send_signal(signal.SIGTERM)
 
-    @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         return self.popen.poll() is not None
 
     def text(self) -> str:
@@ -76,5 +75,5 @@ class Programs:
 
     def close(self) -> None:
         for process in self._started:
-            if not process.ended:
+            if not process.has_ended():
                 process.kill()

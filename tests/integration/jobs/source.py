@@ -36,19 +36,26 @@ class Play:
     def run(self, context: JobContext) -> None:
         for step in context.job.payload.get("steps", []):
             name, _, value = step.partition(":")
-            if name == "effect":
-                self._effect(context, value)
-            elif name == "kill" or (name == "kill-once" and context.job.crashes == 0) or (name == "kill-below" and context.job.crashes < int(value)):
+            self._step(context, name, value)
+
+    def _step(self, context: JobContext, name: str, value: str) -> None:
+        if name == "effect":
+            self._effect(context, value)
+        elif name == "kill-below":
+            # Kills its process as long as the job has crashed less often than that.
+            if context.job.crashes < int(value):
                 os.kill(os.getpid(), signal.SIGKILL)
-            elif name == "sleep":
-                context.interrupt.wait(float(value))
-                context.interrupt.check()
-            elif name == "hang":
-                threading.Event().wait(float(value))
-            elif name == "progress":
-                with context.database.transaction() as work:
-                    context.guard_change(work)
-                    context.progressed(work)
+        elif name == "sleep":
+            context.interrupt.wait(float(value))
+            context.interrupt.check()
+        elif name == "hang":
+            threading.Event().wait(float(value))
+        elif name == "progress":
+            with context.database.transaction() as work:
+                context.guard_change(work)
+                context.progressed(work)
+        else:
+            raise AssertionError(f"no such step: {name}")
 
     def lock(self, work: Work, job: Job) -> None:
         return None
@@ -75,6 +82,10 @@ class Source:
 
     def warm(self) -> None:
         return None
+
+    def close(self) -> None:
+        self.wake.stop()
+        self.database.dispose()
 
 
 def build_source(settings: Settings) -> Source:

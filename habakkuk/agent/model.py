@@ -30,6 +30,7 @@ class ModelStep:
         self._step = step
         self._messages = messages
         self._shown: list[str] = []
+        self._length = 0
 
     @property
     def shown(self) -> str:
@@ -47,7 +48,8 @@ class ModelStep:
                 if not self._shown:
                     run.context.failpoints.hit("model.first_text")
                 self._shown.append(event.text)
-                run.events.emit(EventType.TEXT, self._step, text=event.text)
+                run.events.emit(EventType.TEXT, self._step, text=event.text, at=self._length)
+                self._length += len(event.text)
                 run.context.failpoints.hit("model.text")
             elif isinstance(event, ThinkingDelta):
                 run.events.emit(EventType.THINKING, self._step, text=event.text)

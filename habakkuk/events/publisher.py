@@ -115,7 +115,7 @@ def _continues(last: Event, event: Event) -> bool:
 
 
 def _joined(last: Event, event: Event) -> Event:
-    data = {"text": last.data["text"] + event.data["text"]}
+    data = last.data | {"text": last.data["text"] + event.data["text"]}
     return Event(event.type, event.session, event.turn, event.fence, event.number, event.step, data)
 
 

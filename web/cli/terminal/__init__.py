@@ -1,0 +1,1 @@
+"""What the commands share: how they open the house, print, wait and fail."""

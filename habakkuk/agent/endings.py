@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from habakkuk.agent.run import TurnRun
-from habakkuk.conversations.store import addresses, chat, transcript, turns
+from habakkuk.conversations.store import hotpath, transcript
 from habakkuk.conversations.types import (
     Author,
     ChatKind,
@@ -15,6 +15,7 @@ from habakkuk.conversations.types import (
     NewChatMessage,
     Outcome,
 )
+from habakkuk.core.interrupt import Interrupted, Reason
 from habakkuk.events.types import EventType
 from habakkuk.jobs.types import JobState
 from habakkuk.llm.types import Block, Message
@@ -49,18 +50,20 @@ def end_turn(run: TurnRun, ending: Ending) -> None:
 
     Raises Interrupted(LEASE_LOST) when another worker owns the turn by now.
     """
-    turn, context = run.turn, run.context
+    context = run.context
     context.failpoints.hit("turn.end.before")
-    with context.database.transaction() as work:
-        addresses.lock_by_id(work, turn.conversation_id)
-        context.guard_change(work)
-        for offset, message in enumerate(ending.messages):
-            step = ending.step + offset
-            transcript.append(work, turn.session_id, turn.id, step, message)
-        seq = chat.add(work, turn.conversation_id, _chat_message(turn.id, ending))
-        turns.end(work, turn.id, ending.outcome, seq)
-        context.finish(work, _STATES[ending.outcome], result={"reply_seq": seq}, error=ending.error)
+    written = hotpath.TurnEnd(
+        ending.outcome,
+        _STATES[ending.outcome],
+        ending.step,
+        ending.messages,
+        _chat_message(ending),
+        ending.error,
+    )
+    if hotpath.end(context.database, run.turn, context.fence, written) is None:
+        raise Interrupted(Reason.LEASE_LOST)
     context.failpoints.hit("turn.end.after")
+    context.finished_elsewhere()
     run.events.emit(EventType.TURN_ENDED, ending.step, outcome=ending.outcome)
 
 
@@ -76,18 +79,16 @@ def append(run: TurnRun, step: int, role_blocks: Message, meta: dict[str, Any]) 
     run.events.emit(EventType.STEP_DONE, step)
 
 
-def _chat_message(turn_id: str, ending: Ending) -> NewChatMessage:
+def _chat_message(ending: Ending) -> NewChatMessage:
     data = dict(ending.data)
     if not ending.body:
         kind = ChatKind.ERROR if ending.outcome is Outcome.FAILED else ChatKind.NOTICE
-        return NewChatMessage(
-            Author.SYSTEM, ending.notice, ChatState.SENT, kind, data, turn_id=turn_id
-        )
+        return NewChatMessage(Author.SYSTEM, ending.notice, ChatState.SENT, kind, data)
     if ending.notice:
         data["notice"] = ending.notice
     if ending.outcome is not Outcome.ANSWERED:
         data["partial"] = True
-    return NewChatMessage(Author.AGENT, ending.body, ChatState.SENT, data=data, turn_id=turn_id)
+    return NewChatMessage(Author.AGENT, ending.body, ChatState.SENT, data=data)
 
 
 def visible(blocks: Sequence[Block]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from habakkuk.agent.repair import repair
 from habakkuk.agent.run import TurnRun
-from habakkuk.conversations.store import addresses, journal
+from habakkuk.conversations.store import journal
 from habakkuk.core.ids import derive
 from habakkuk.events.types import EventType
 from habakkuk.llm.types import (
@@ -61,9 +61,8 @@ class ModelStep:
 
     def _request(self) -> LlmRequest:
         run = self._run
-        session = addresses.get_session(run.context.database, run.turn.session_id)
         return LlmRequest(
-            system=(session.system_prompt if session else None) or "",
+            system=run.prompt,
             messages=repair(self._messages),
             tools=run.ports.tools.specs(run.agent.toolsets),
             max_tokens=run.agent.max_output_tokens,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from habakkuk.agent.ports import TurnPorts
+from habakkuk.agent.prompt import PromptPart, assemble, joined
 from habakkuk.conversations.types import Turn
 from habakkuk.core.config.schema import AgentConfig
 from habakkuk.events.publisher import TurnEvents
@@ -20,6 +21,18 @@ class TurnRun:
     agent: AgentConfig
     ports: TurnPorts
     events: TurnEvents
+    frozen: str | None
+
+    @property
+    def parts(self) -> list[PromptPart]:
+        """What a prompt made now consists of."""
+        has_tools = bool(self.ports.tools.of(self.agent.toolsets))
+        return assemble(self.turn.agent, self.agent, has_tools=has_tools)
+
+    @property
+    def prompt(self) -> str:
+        """The session's frozen prompt, else one made now."""
+        return self.frozen if self.frozen is not None else joined(self.parts)
 
     @property
     def labels(self) -> dict[str, str]:

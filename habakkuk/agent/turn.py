@@ -11,7 +11,7 @@ from habakkuk.agent.endings import Ending, append, end_turn, visible
 from habakkuk.agent.model import ModelStep
 from habakkuk.agent.ports import TurnPorts
 from habakkuk.agent.run import TurnRun
-from habakkuk.conversations.store import addresses, chat, transcript, turns
+from habakkuk.conversations.store import addresses, chat, hotpath, transcript, turns
 from habakkuk.conversations.types import (
     Author,
     ChatKind,
@@ -52,12 +52,14 @@ class TurnHandler:
 
     def run(self, context: JobContext) -> None:
         """Run the turn to its end, or until it parks or is interrupted."""
-        turn = turns.get(context.database, context.job.id)
-        if turn is None or turn.ended is not None:
+        frame = hotpath.frame(context.database, context.job.id)
+        if frame is None or frame.turn.ended is not None:
             return
+        turn = frame.turn
         agent = self._ports.config.agents.get(turn.agent, AgentConfig())
         events = TurnEvents(self._ports.publisher, turn.session_id, turn.id, context.fence)
-        _Turn(TurnRun(context, turn, agent, self._ports, events)).run()
+        run = TurnRun(context, turn, agent, self._ports, events, frame.system_prompt)
+        _Turn(run).run()
 
     def lock(self, work: Work, job: Job) -> None:
         """Lock the conversation, which comes before the job in the order of locks."""
@@ -93,9 +95,12 @@ class _Turn:
 
     def run(self) -> None:
         run = self._run
-        if run.turn.began is None and not begin(run):
-            return
-        self._load()
+        begun: list[StoredMessage] | None = []
+        if run.turn.began is None:
+            begun = begin(run)
+            if begun is None:
+                return
+        self._load(begun or [])
         run.events.emit(EventType.TURN_STARTED, self._step)
         if run.turn.began is not None:
             run.events.emit(EventType.STEP_RESET, self._step)
@@ -110,9 +115,12 @@ class _Turn:
         except (LlmError, ConfigurationError) as error:
             self._end_failed(str(error))
 
-    def _load(self) -> None:
+    def _load(self, begun: Sequence[StoredMessage]) -> None:
+        """Take what was just written when it is the whole transcript, else read it."""
         run = self._run
-        self._stored = list(transcript.load(run.context.database, run.turn.session_id))
+        whole = bool(begun) and begun[0].seq == 1
+        database, session = run.context.database, run.turn.session_id
+        self._stored = list(begun if whole else transcript.load(database, session))
         own = [item for item in self._stored if item.job_id == run.turn.id]
         self._step = max((item.step for item in own), default=-1) + 1
         self._asked = sum(1 for item in own if item.message.role is Role.ASSISTANT)
@@ -220,8 +228,3 @@ class _Turn:
 def _said(text: str) -> Message:
     """Return an assistant message for a turn that ends without one, so that roles alternate."""
     return Message(Role.ASSISTANT, (Text(text=f"[{text}]"),))
-
-
-def messages_of(stored: Sequence[StoredMessage]) -> list[Message]:
-    """Return the messages alone."""
-    return [item.message for item in stored]

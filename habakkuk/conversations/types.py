@@ -132,20 +132,6 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class NewTurn:
-    """A turn to admit; its job has the same id."""
-
-    id: str
-    session_id: str
-    conversation_id: str
-    user_id: str | None
-    agent: str
-    origin: str
-    reply_to: dict[str, Any] = field(default_factory=dict)
-    joinable: bool = False
-
-
-@dataclass(frozen=True)
 class StoredMessage:
     """A transcript message with its place."""
 
@@ -173,11 +159,6 @@ class JournalEntry:
     state: CallState
     text: str = ""
     is_error: bool = False
-
-
-def session_key(session_id: str) -> str:
-    """Return the serial key of a session's turns."""
-    return f"s:{session_id}"
 
 
 def session_of(serial_key: str | None) -> str | None:

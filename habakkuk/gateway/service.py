@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from habakkuk.agent.turn import TURN_KIND
 from habakkuk.commands.contract import Command, CommandContext, Health
 from habakkuk.commands.registry import CommandRegistry, allowed
-from habakkuk.conversations.store import addresses, chat, turns
+from habakkuk.conversations.store import addresses, chat, hotpath, turns
 from habakkuk.conversations.types import (
     Author,
     ChatKind,
     ChatState,
     Conversation,
     NewChatMessage,
-    NewTurn,
-    session_key,
 )
 from habakkuk.core.config.schema import Config
 from habakkuk.core.errors import Forbidden, Invalid, NotFound
@@ -26,9 +25,19 @@ from habakkuk.db.engine import Database, Work
 from habakkuk.gateway import store
 from habakkuk.gateway.types import Admitted, Inbound
 from habakkuk.jobs.service import Jobs
-from habakkuk.jobs.types import NewJob, Queue
+from habakkuk.jobs.types import Queue
 
 _EMPTY = "the message is empty; write something to be answered"
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A command as it was written, and what it is to know of the server."""
+
+    text: str
+    command: Command
+    arguments: str
+    health: Health | None
 
 
 class Gateway:
@@ -58,21 +67,92 @@ class Gateway:
         """
         text = self._checked(inbound)
         matched = self._commands.match(text) if inbound.commands else None
-        health = self._health() if matched and matched[0].wants_health else None
+        if matched is None:
+            return self._admit_message(inbound, text)
+        command, arguments = matched
+        health = self._health() if command.wants_health else None
         with self._database.transaction() as work:
             conversation = self._conversation(work, inbound)
             known = self._known(work, inbound)
             if known is not None:
                 return known
-            if matched is not None:
-                admitted = self._command(work, conversation, inbound, text, matched, health)
-            else:
-                admitted = self._message(work, conversation, inbound, text)
-            if inbound.cursor is not None:
-                store.save_cursor(work, inbound.address, inbound.cursor)
-            self._failpoints.hit("admit.commit.before")
-        self._failpoints.hit("admit.commit.after")
+            admitted = self._command(
+                work, conversation, inbound, _Call(text, command, arguments, health)
+            )
+            self._save_cursor(work, inbound)
         return admitted
+
+    def _admit_message(self, inbound: Inbound, text: str) -> Admitted:
+        """Accept in one statement; only what is new, joins or moves a cursor takes more."""
+        asked = self._acceptance(inbound, text)
+        accepted = None
+        self._failpoints.hit("admit.commit.before")
+        if inbound.cursor is None and not inbound.joinable:
+            accepted = hotpath.accept(self._database, asked)
+        if accepted is None:
+            admitted = self._admit_slowly(inbound, asked)
+        else:
+            admitted = _admitted(asked, accepted)
+        self._failpoints.hit("admit.commit.after")
+        if asked.delay <= 0 and not admitted.duplicate:
+            self._jobs.announce(asked.queue, asked.turn_id)
+        return admitted
+
+    def _admit_slowly(self, inbound: Inbound, asked: hotpath.Acceptance) -> Admitted:
+        with self._database.transaction() as work:
+            conversation = self._conversation(work, inbound)
+            known = self._known(work, inbound)
+            if known is not None:
+                return known
+            if inbound.joinable:
+                asked = self._joining(work, conversation, inbound, asked)
+            accepted = hotpath.accept_in(work, asked)
+            if accepted is None:
+                return self._repeated(work, inbound)
+            self._save_cursor(work, inbound)
+            return _admitted(asked, accepted)
+
+    def _joining(
+        self,
+        work: Work,
+        conversation: Conversation,
+        inbound: Inbound,
+        asked: hotpath.Acceptance,
+    ) -> hotpath.Acceptance:
+        """Let the message join the person's turn that has not begun, when there is one."""
+        session = inbound.session_id or conversation.session_id
+        open_turn = turns.joinable(work, conversation.id, session, inbound.user.id)
+        if open_turn is None:
+            return asked
+        return replace(asked, turn_id=open_turn, opens=False)
+
+    def _acceptance(self, inbound: Inbound, text: str) -> hotpath.Acceptance:
+        config = self._config
+        return hotpath.Acceptance(
+            address=inbound.address,
+            message=NewChatMessage(
+                Author.USER,
+                text,
+                ChatState.QUEUED,
+                user_id=inbound.user.id,
+                remote_id=inbound.remote_id,
+            ),
+            turn_id=_turn_id(inbound),
+            agents=[inbound.agent] if inbound.agent else list(config.agents),
+            origin=inbound.origin,
+            reply_to=inbound.reply_to,
+            payload={"seed": inbound.seed} if inbound.seed else {},
+            kind=TURN_KIND,
+            queue=str(Queue.TURNS),
+            session_id=inbound.session_id,
+            joinable=inbound.joinable,
+            delay=config.gateway.burst_window if inbound.joinable else 0.0,
+        )
+
+    @staticmethod
+    def _save_cursor(work: Work, inbound: Inbound) -> None:
+        if inbound.cursor is not None:
+            store.save_cursor(work, inbound.address, inbound.cursor)
 
     def _checked(self, inbound: Inbound) -> str:
         text = clean(inbound.text)
@@ -140,22 +220,6 @@ class Gateway:
         conversation_id, seq, turn_id, session_id = row
         return Admitted(conversation_id, session_id or "", seq, turn_id, duplicate=True)
 
-    def _message(
-        self, work: Work, conversation: Conversation, inbound: Inbound, text: str
-    ) -> Admitted:
-        session = inbound.session_id or conversation.session_id
-        turn_id = None
-        if inbound.joinable:
-            turn_id = turns.joinable(work, conversation.id, session, inbound.user.id)
-        joined = turn_id is not None
-        turn_id = turn_id or _turn_id(inbound)
-        seq = chat.add(work, conversation.id, _chat_message(inbound, text, turn_id))
-        if seq is None:
-            return self._repeated(work, inbound)
-        if not joined:
-            self._open_turn(work, conversation, inbound, turn_id, session)
-        return Admitted(conversation.id, session, seq, turn_id)
-
     def _repeated(self, work: Work, inbound: Inbound) -> Admitted:
         """Return the twin that arrived at another address of the account while this one waited."""
         known = self._known(work, inbound)
@@ -163,45 +227,10 @@ class Gateway:
             raise Invalid("the message was withdrawn while it arrived; send it again")
         return known
 
-    def _open_turn(
-        self,
-        work: Work,
-        conversation: Conversation,
-        inbound: Inbound,
-        turn_id: str,
-        session: str,
-    ) -> None:
-        turn = NewTurn(
-            turn_id,
-            session,
-            conversation.id,
-            inbound.user.id,
-            conversation.agent,
-            inbound.origin,
-            inbound.reply_to,
-            inbound.joinable,
-        )
-        turns.add(work, turn)
-        job = NewJob(
-            id=turn_id,
-            kind=TURN_KIND,
-            queue=Queue.TURNS,
-            payload={"seed": inbound.seed} if inbound.seed else {},
-            serial_key=session_key(session),
-            delay=self._config.gateway.burst_window if inbound.joinable else 0.0,
-        )
-        self._jobs.enqueue(work, job)
-
     def _command(
-        self,
-        work: Work,
-        conversation: Conversation,
-        inbound: Inbound,
-        text: str,
-        matched: tuple[Command, str],
-        health: Health | None,
+        self, work: Work, conversation: Conversation, inbound: Inbound, call: _Call
     ) -> Admitted:
-        command, arguments = matched
+        command, text = call.command, call.text
         if not allowed(command, inbound.user.role):
             raise Forbidden(f"/{command.name} is for the {command.role} only")
         asked = NewChatMessage(
@@ -220,9 +249,9 @@ class Gateway:
             inbound.user,
             self._config,
             self._jobs,
-            health,
+            call.health,
         )
-        reply = command.run(context, arguments)
+        reply = command.run(context, call.arguments)
         answer = NewChatMessage(Author.SYSTEM, reply, ChatState.SENT, ChatKind.COMMAND)
         seq = chat.add(work, conversation.id, answer)
         return Admitted(conversation.id, conversation.session_id, seq or 0, None, reply)
@@ -235,13 +264,5 @@ def _turn_id(inbound: Inbound) -> str:
     return derive("turn", address.channel, address.account, inbound.remote_id)
 
 
-def _chat_message(inbound: Inbound, text: str, turn_id: str) -> NewChatMessage:
-    return NewChatMessage(
-        Author.USER,
-        text,
-        ChatState.QUEUED,
-        user_id=inbound.user.id,
-        account=inbound.address.account,
-        remote_id=inbound.remote_id,
-        turn_id=turn_id,
-    )
+def _admitted(asked: hotpath.Acceptance, accepted: hotpath.Accepted) -> Admitted:
+    return Admitted(accepted.conversation_id, accepted.session_id, accepted.seq, asked.turn_id)

@@ -104,6 +104,10 @@ class RunningJob:
             raise Interrupted(Reason.LEASE_LOST)
         self._finished()
 
+    def finished_elsewhere(self) -> None:
+        """Note that a committed statement of the handler's own store ended the job."""
+        self._leave()
+
     def open_wait(self, work: Work, wait: NewWait) -> None:
         """Add a wait; a repeated id is a no-op. After guard."""
         waits.open_wait(work, self._job.id, wait)

@@ -76,6 +76,10 @@ class JobContext(Protocol):
         """
         ...
 
+    def finished_elsewhere(self) -> None:
+        """Note that a committed statement of the handler's own store ended the job."""
+        ...
+
     def open_wait(self, work: Work, wait: NewWait) -> None:
         """Add a wait; a repeated id is a no-op. After guard."""
         ...

@@ -31,6 +31,10 @@ class Jobs:
             work.after_commit(partial(self._wake.wake, str(job.queue), job.id))
         return added
 
+    def announce(self, queue: str, job_id: str) -> None:
+        """Wake a job that a committed statement of another store added."""
+        self._wake.wake(queue, job_id)
+
     def cancel(self, work: Work, job_id: str, reason: str) -> JobState | None:
         """Cancel a job.
 

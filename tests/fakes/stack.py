@@ -14,9 +14,7 @@ from habakkuk.conversations.types import Address, ChatMessage, Turn
 from habakkuk.core.config.environment import read_environment
 from habakkuk.core.config.settings import load_settings
 from habakkuk.gateway.types import Admitted, Inbound
-from habakkuk.jobs.leases import Leases
-from habakkuk.jobs.runner import Runner, RunnerParts
-from habakkuk.jobs.store.queue import Owner
+from habakkuk.jobs.host import Host, Identity
 from tests.fakes.model_server import ModelServer
 
 CONFIG = """
@@ -30,14 +28,14 @@ agents:
 
 
 class _Offer:
-    """Wakes the Runner of this process directly."""
+    """Wakes the worker of this process directly."""
 
     def __init__(self) -> None:
-        self.runner: Runner | None = None
+        self.host: Host | None = None
 
     def wake(self, queue: str, job_id: str) -> None:
-        if self.runner is not None:
-            self.runner.offer(str(queue), job_id)
+        if self.host is not None:
+            self.host.offer(str(queue), job_id)
 
     def stop(self) -> None:
         pass
@@ -63,35 +61,23 @@ class Stack:
         self.home = home
         self.model = model
         self._offer = _Offer()
-        self.container: Container = build(
-            load_settings(environment), name="test", wake=self._offer
-        )
+        self.container: Container = build(load_settings(environment), name="test", wake=self._offer)
         self.owner = self.container.accounts.owner()
         self.principal = Principal(self.owner, frozenset(Scope))
-        self._lock_id = 1
 
-    def start(self) -> Runner:
+    def start(self) -> Host:
         """Run turns in this process, as one worker."""
-        self._lock_id += 1
-        parts = RunnerParts(
-            database=self.container.database,
-            handlers=self.container.handlers,
-            owner=Owner("test", self._lock_id),
-            leases=Leases(self.container.clock),
-            failpoints=self.container.failpoints,
-            clock=self.container.clock,
-        )
-        runner = Runner(parts, {"turns": 8})
-        runner.open()
-        self._offer.runner = runner
-        return runner
+        host = Host(self.container, Identity("test", "worker", "0"), {"turns": 8})
+        host.start()
+        until(lambda: host.opened)
+        self._offer.host = host
+        return host
 
     def stop(self) -> None:
         """Let running turns go, as a worker that ends does."""
-        runner, self._offer.runner = self._offer.runner, None
-        if runner is not None:
-            runner.stop()
-            assert runner.wait_idle(10)
+        host, self._offer.host = self._offer.host, None
+        if host is not None:
+            assert host.stop(10)
 
     def close(self) -> None:
         self.stop()

@@ -37,10 +37,6 @@ _POINT = text("""
     UPDATE conversations SET session_id = :session_id, agent = :agent, updated = now()
     WHERE id = :id
 """)
-_FREEZE = text("""
-    UPDATE sessions SET system_prompt = :prompt, prompt_parts = CAST(:parts AS jsonb)
-    WHERE id = :id AND system_prompt IS NULL
-""")
 _GET_SESSION = text(f"SELECT {_SESSION} FROM sessions WHERE id = :id")
 _LIST_SESSIONS = text(f"""
     SELECT {_SESSION} FROM sessions
@@ -102,11 +98,6 @@ def add_session(work: Work, conversation: Conversation, session_id: str) -> None
 def point(work: Work, conversation_id: str, session_id: str, agent: str) -> None:
     """Make a session the conversation's current one."""
     work.execute(_POINT, id=conversation_id, session_id=session_id, agent=agent)
-
-
-def freeze_prompt(work: Work, session_id: str, prompt: str, parts: str) -> None:
-    """Set the session's system prompt unless it is set; `parts` is JSON text."""
-    work.execute(_FREEZE, id=session_id, prompt=prompt, parts=parts)
 
 
 def get_session(database: Database, session_id: str) -> Session | None:

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
 from sqlalchemy import Row, text
 
-from habakkuk.conversations.types import NewTurn, Outcome, Turn
+from habakkuk.conversations.types import Outcome, Turn
 from habakkuk.db.engine import Database, Work
 
 _COLUMNS = """
     id, session_id, conversation_id, user_id, agent, origin, reply_to, began, ended, outcome,
     reply_seq, created
 """
-_ADD = text("""
-    INSERT INTO turns (id, session_id, conversation_id, user_id, agent, origin, reply_to, joinable)
-    VALUES (:id, :session_id, :conversation_id, :user_id, :agent, :origin,
-            CAST(:reply_to AS jsonb), :joinable)
-    ON CONFLICT (id) DO NOTHING
-""")
 _GET = text(f"SELECT {_COLUMNS} FROM turns WHERE id = :id")
 # Only a turn whose job has not begun, and that nobody waits on, may take another message.
 _JOINABLE = text("""
@@ -28,7 +21,6 @@ _JOINABLE = text("""
       AND t.began IS NULL AND t.user_id IS NOT DISTINCT FROM :user_id AND j.state = 'pending'
     ORDER BY t.created DESC LIMIT 1
 """)
-_BEGIN = text("UPDATE turns SET began = now() WHERE id = :id AND began IS NULL")
 _END = text("""
     UPDATE turns SET ended = now(), outcome = :outcome, reply_seq = :reply_seq
     WHERE id = :id AND ended IS NULL
@@ -39,24 +31,6 @@ _OPEN = text("""
       AND j.state IN ('pending', 'running', 'waiting')
     ORDER BY j.seq
 """)
-_INCIDENT = text("""
-    UPDATE turns SET incidents = incidents || CAST(:incident AS jsonb) WHERE id = :id
-""")
-
-
-def add(work: Work, turn: NewTurn) -> None:
-    """Insert a turn; a repeated id is a no-op."""
-    work.execute(
-        _ADD,
-        id=turn.id,
-        session_id=turn.session_id,
-        conversation_id=turn.conversation_id,
-        user_id=turn.user_id,
-        agent=turn.agent,
-        origin=turn.origin,
-        reply_to=orjson.dumps(turn.reply_to).decode(),
-        joinable=turn.joinable,
-    )
 
 
 def get(database: Database, turn_id: str) -> Turn | None:
@@ -79,19 +53,9 @@ def joinable(work: Work, conversation_id: str, session_id: str, user_id: str | N
     return row.id if row else None
 
 
-def begin(work: Work, turn_id: str) -> None:
-    """Note when the turn took its messages."""
-    work.execute(_BEGIN, id=turn_id)
-
-
 def end(work: Work, turn_id: str, outcome: Outcome, reply_seq: int | None) -> None:
     """Note how the turn ended; the first end stands."""
     work.execute(_END, id=turn_id, outcome=outcome, reply_seq=reply_seq)
-
-
-def note_incident(work: Work, turn_id: str, incident: dict[str, Any]) -> None:
-    """Add what went wrong on the way, such as a repeated model call."""
-    work.execute(_INCIDENT, id=turn_id, incident=orjson.dumps([incident]).decode())
 
 
 def open_turns(database: Database, session_id: str) -> list[tuple[str, str]]:

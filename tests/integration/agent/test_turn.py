@@ -42,7 +42,12 @@ def test_joinable_messages_become_one_turn(stack: Stack) -> None:
     assert second.turn_id == first.turn_id
     stack.start()
     stack.container.wake.wake("turns", first.turn_id or "")
-    until(lambda: stack.turn(first.turn_id).ended or stack.container.wake.wake("turns", first.turn_id or ""))
+    until(
+        lambda: (
+            stack.turn(first.turn_id).ended
+            or stack.container.wake.wake("turns", first.turn_id or "")
+        )
+    )
     assert "one" in stack.model.requests[-1].text
     assert "two" in stack.model.requests[-1].text
 
@@ -77,7 +82,7 @@ def test_a_tool_that_waits_parks_the_turn_and_goes_on_when_answered(stack: Stack
 def test_bad_tools_give_results_that_say_what_is_wrong(stack: Stack) -> None:
     stack.start()
     calls = [
-        '[[tool nothing {}]]',
+        "[[tool nothing {}]]",
         '[[tool effect {"befor": 1}]]',
         '[[tool misbehave {"how": "raise"}]]',
         '[[tool misbehave {"how": "refuse"}]]',

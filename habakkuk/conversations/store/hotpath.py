@@ -1,0 +1,303 @@
+"""The statements that every turn pays for: each does in one round trip what belongs together.
+
+They write jobs too, since a turn and its job are one thing. Data-modifying CTEs depend on each
+other through their rows, which gives the order of locks: conversation, then job, then the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from sqlalchemy import Row, text
+
+from habakkuk.conversations.types import Address, NewChatMessage, Outcome, StoredMessage, Turn
+from habakkuk.db.engine import Database, Work
+from habakkuk.jobs.types import JobState
+from habakkuk.llm.types import Message, blocks_to_json
+
+_ACCEPT = text("""
+    WITH conv AS MATERIALIZED (
+        SELECT id, session_id, agent, next_seq FROM conversations
+        WHERE channel = :channel AND account = :account AND chat = :chat AND thread = :thread
+          AND (CAST(:session_id AS text) IS NOT NULL OR agent = ANY(:agents))
+        FOR NO KEY UPDATE
+    ), msg AS (
+        INSERT INTO chat_messages (conversation_id, seq, author, user_id, account, remote_id, body,
+                                   state, turn_id)
+        SELECT c.id, c.next_seq, 'user', :user_id, :account, :remote_id, :body, 'queued', :turn_id
+        FROM conv c
+        ON CONFLICT (account, remote_id) WHERE remote_id IS NOT NULL DO NOTHING
+        RETURNING seq
+    ), counted AS (
+        UPDATE conversations c SET next_seq = c.next_seq + 1, updated = now()
+        FROM conv, msg WHERE c.id = conv.id
+    ), opened AS (
+        SELECT conv.id AS conversation_id, msg.seq,
+               coalesce(:session_id, conv.session_id) AS session_id,
+               coalesce((SELECT agent FROM sessions WHERE id = :session_id), conv.agent) AS agent
+        FROM conv, msg
+    ), turn AS (
+        INSERT INTO turns (id, session_id, conversation_id, user_id, agent, origin, reply_to,
+                           joinable)
+        SELECT :turn_id, o.session_id, o.conversation_id, :user_id, o.agent, :origin,
+               CAST(:reply_to AS jsonb), :joinable
+        FROM opened o WHERE :opens ON CONFLICT (id) DO NOTHING
+    ), job AS (
+        INSERT INTO jobs (id, kind, queue, serial_key, payload, run_at)
+        SELECT :turn_id, :kind, :queue, 's:' || o.session_id, CAST(:payload AS jsonb),
+               now() + :delay * interval '1 s'
+        FROM opened o WHERE :opens ON CONFLICT (id) DO NOTHING
+    )
+    SELECT conversation_id, session_id, seq FROM opened
+""")
+_FRAME = text("""
+    SELECT t.id, t.session_id, t.conversation_id, t.user_id, t.agent, t.origin, t.reply_to,
+           t.began, t.ended, t.outcome, t.reply_seq, t.created, s.system_prompt
+    FROM turns t JOIN sessions s ON s.id = t.session_id WHERE t.id = :id
+""")
+_TAKE = text("""
+    WITH conv AS MATERIALIZED (
+        SELECT id FROM conversations WHERE id = :conversation_id FOR NO KEY UPDATE
+    ), held AS MATERIALIZED (
+        SELECT j.id FROM jobs j, conv
+        WHERE j.id = :turn_id AND j.fence = :fence AND j.state = 'running'
+        FOR NO KEY UPDATE OF j
+    ), taken AS (
+        UPDATE chat_messages m SET state = 'taken' FROM held, conv
+        WHERE m.conversation_id = conv.id AND m.turn_id = held.id AND m.state = 'queued'
+        RETURNING m.seq, m.body, m.created
+    ), begun AS (
+        UPDATE turns t SET began = now() FROM held WHERE t.id = held.id AND t.began IS NULL
+    )
+    SELECT held.id, taken.seq, taken.body, taken.created,
+           (SELECT count(*) FROM messages WHERE session_id = :session_id) AS length
+    FROM held LEFT JOIN taken ON true ORDER BY taken.seq
+""")
+_OPEN_TRANSCRIPT = text("""
+    WITH frozen AS (
+        UPDATE sessions SET system_prompt = :prompt, prompt_parts = CAST(:parts AS jsonb)
+        WHERE id = :session_id AND system_prompt IS NULL
+    )
+    INSERT INTO messages (session_id, seq, job_id, step, role, blocks)
+    SELECT :session_id, coalesce((SELECT max(seq) FROM messages WHERE session_id = :session_id), 0)
+           + item.n, :turn_id, CAST(item.n AS int) - 1, item.m ->> 'role', item.m -> 'blocks'
+    FROM jsonb_array_elements(CAST(:messages AS jsonb)) WITH ORDINALITY AS item(m, n)
+""")
+_END = text("""
+    WITH conv AS MATERIALIZED (
+        SELECT id, next_seq FROM conversations WHERE id = :conversation_id FOR NO KEY UPDATE
+    ), job AS (
+        UPDATE jobs j SET state = :state, error = :error, finished = clock_timestamp(),
+               result = jsonb_build_object('reply_seq', conv.next_seq),
+               owner = NULL, owner_lock = NULL, lease_until = NULL
+        FROM conv WHERE j.id = :turn_id AND j.fence = :fence AND j.state = 'running'
+        RETURNING j.id, j.serial_key, j.state
+    ), said AS (
+        INSERT INTO messages (session_id, seq, job_id, step, role, blocks)
+        SELECT :session_id,
+               coalesce((SELECT max(seq) FROM messages WHERE session_id = :session_id), 0) + item.n,
+               job.id, :step + CAST(item.n AS int) - 1, item.m ->> 'role', item.m -> 'blocks'
+        FROM job, jsonb_array_elements(CAST(:messages AS jsonb)) WITH ORDINALITY AS item(m, n)
+    ), shown AS (
+        INSERT INTO chat_messages (conversation_id, seq, author, kind, body, data, state, turn_id)
+        SELECT conv.id, conv.next_seq, :author, :kind, :body, CAST(:data AS jsonb), 'sent', job.id
+        FROM conv, job
+    ), counted AS (
+        UPDATE conversations c SET next_seq = c.next_seq + 1, updated = now()
+        FROM conv, job WHERE c.id = conv.id
+    ), session AS (
+        UPDATE sessions SET updated = now() FROM job WHERE sessions.id = :session_id
+    ), turn AS (
+        UPDATE turns t SET ended = now(), outcome = :outcome, reply_seq = conv.next_seq
+        FROM conv, job WHERE t.id = job.id
+    ), waits AS (
+        UPDATE waits w SET resolved_at = clock_timestamp(), outcome = 'cancelled'
+        FROM job WHERE w.job_id = job.id AND w.resolved_at IS NULL
+    )
+    SELECT conv.next_seq AS seq,
+           pg_notify('hab_done', json_build_object(
+               'job', job.id, 'key', job.serial_key, 'state', job.state)\\:\\:text)
+    FROM conv, job
+""")
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """A message to accept, and the turn that it opens (`opens`) or joins.
+
+    `agents` are those that the conversation may have; another one needs a switch first.
+    """
+
+    address: Address
+    message: NewChatMessage
+    turn_id: str
+    agents: Sequence[str]
+    origin: str
+    reply_to: dict[str, Any]
+    payload: dict[str, Any]
+    kind: str
+    queue: str
+    session_id: str | None = None
+    opens: bool = True
+    joinable: bool = False
+    delay: float = 0.0
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """Where an accepted message stands."""
+
+    conversation_id: str
+    session_id: str
+    seq: int
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A turn with its session's frozen prompt; None before the first turn froze it."""
+
+    turn: Turn
+    system_prompt: str | None
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What a turn took: (text, time) of each message, and how long the transcript was before."""
+
+    messages: Sequence[tuple[str, Any]]
+    length: int
+
+
+@dataclass(frozen=True)
+class TurnEnd:
+    """The end of a turn, as it is written."""
+
+    outcome: Outcome
+    state: JobState
+    step: int
+    messages: Sequence[Message]
+    shown: NewChatMessage
+    error: str | None
+
+
+def accept(database: Database, asked: Acceptance) -> Accepted | None:
+    """Accept a message as a transaction of its own.
+
+    None: the conversation is not there, has another agent, or knows the message; nothing changed.
+    """
+    rows = database.run(_ACCEPT, **_acceptance(asked))
+    return _accepted(rows[0]) if rows else None
+
+
+def accept_in(work: Work, asked: Acceptance) -> Accepted | None:
+    """Accept a message inside a transaction."""
+    row = work.execute(_ACCEPT, **_acceptance(asked)).one_or_none()
+    return _accepted(row) if row else None
+
+
+def frame(database: Database, turn_id: str) -> Frame | None:
+    """Return a turn and its prompt."""
+    rows = database.run(_FRAME, id=turn_id)
+    if not rows:
+        return None
+    fields = dict(rows[0]._mapping)
+    prompt = fields.pop("system_prompt")
+    fields["outcome"] = Outcome(fields["outcome"]) if fields["outcome"] else None
+    return Frame(Turn(**fields), prompt)
+
+
+def take(work: Work, turn: Turn, fence: int) -> Taken | None:
+    """Take the queued messages of a turn and note that it began; None when the lease is lost."""
+    rows = work.execute(
+        _TAKE,
+        conversation_id=turn.conversation_id,
+        turn_id=turn.id,
+        session_id=turn.session_id,
+        fence=fence,
+    ).all()
+    if not rows:
+        return None
+    messages = [(row.body, row.created) for row in rows if row.seq is not None]
+    return Taken(messages, rows[0].length)
+
+
+def open_transcript(
+    work: Work, turn: Turn, messages: Sequence[Message], prompt: str, parts: Sequence[Any]
+) -> None:
+    """Write a turn's first messages, from step 0, and freeze the prompt when it is not. After take.
+
+    `parts` is what the prompt was made of, as JSON values.
+    """
+    work.execute(
+        _OPEN_TRANSCRIPT,
+        session_id=turn.session_id,
+        turn_id=turn.id,
+        prompt=prompt,
+        parts=orjson.dumps(list(parts)).decode(),
+        messages=_as_json(messages),
+    )
+
+
+def end(database: Database, turn: Turn, fence: int, ending: TurnEnd) -> int | None:
+    """Write the end of a turn and of its job; the chat row's seq, None when the lease is lost."""
+    rows = database.run(
+        _END,
+        conversation_id=turn.conversation_id,
+        session_id=turn.session_id,
+        turn_id=turn.id,
+        fence=fence,
+        state=str(ending.state),
+        error=ending.error,
+        step=ending.step,
+        messages=_as_json(ending.messages),
+        author=str(ending.shown.author),
+        kind=str(ending.shown.kind),
+        body=ending.shown.body,
+        data=orjson.dumps(ending.shown.data).decode(),
+        outcome=str(ending.outcome),
+    )
+    return rows[0].seq if rows else None
+
+
+def _acceptance(asked: Acceptance) -> dict[str, Any]:
+    address, message = asked.address, asked.message
+    return {
+        "channel": address.channel,
+        "account": address.account,
+        "chat": address.chat,
+        "thread": address.thread,
+        "session_id": asked.session_id,
+        "agents": list(asked.agents),
+        "user_id": message.user_id,
+        "remote_id": message.remote_id,
+        "body": message.body,
+        "turn_id": asked.turn_id,
+        "origin": asked.origin,
+        "reply_to": orjson.dumps(asked.reply_to).decode(),
+        "joinable": asked.joinable,
+        "opens": asked.opens,
+        "kind": asked.kind,
+        "queue": asked.queue,
+        "payload": orjson.dumps(asked.payload).decode(),
+        "delay": asked.delay,
+    }
+
+
+def _accepted(row: Row[Any]) -> Accepted:
+    return Accepted(row.conversation_id, row.session_id, row.seq)
+
+
+def _as_json(messages: Sequence[Message]) -> str:
+    return orjson.dumps(
+        [{"role": m.role, "blocks": blocks_to_json(m.blocks)} for m in messages]
+    ).decode()
+
+
+def as_stored(turn: Turn, messages: Sequence[Message], length: int) -> list[StoredMessage]:
+    """Return messages that were just written from step 0 on, as loading would."""
+    return [
+        StoredMessage(length + n + 1, turn.id, n, message) for n, message in enumerate(messages)
+    ]

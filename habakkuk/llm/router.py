@@ -187,8 +187,7 @@ class Router:
                 wait = self._wait(error, number)
                 if wait is None:
                     raise
-                if interrupt.wait(wait):
-                    interrupt.check()
+                interrupt.wait(wait)
             else:
                 yield self._end(cast("Finished", attempt.finished), request, failures)
                 return

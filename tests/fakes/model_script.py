@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,7 +55,7 @@ Part = bytes | Delay | Stall | Cut
 class Reply:
     """One HTTP answer, part by part. `framing`: chunked, or close (ends with the connection)."""
 
-    parts: Sequence[Part]
+    parts: Iterable[Part]
     status: int = 200
     content_type: str = "text/event-stream"
     headers: dict[str, str] = field(default_factory=dict)

@@ -158,8 +158,9 @@ def test_silence_ends_after_the_stall_timeout(bench: Bench, scenario: str) -> No
     assert "stall_timeout" in str(error)
 
 
-def test_a_call_ends_after_its_timeout_even_if_bytes_come(bench: Bench) -> None:
-    _, error = shown_before(bench, "keep-alives", NetworkFailed, timeout=0.3)
+@pytest.mark.parametrize("scenario", ["keep-alives", "flood"])
+def test_a_call_ends_after_its_timeout_even_if_bytes_come(bench: Bench, scenario: str) -> None:
+    _, error = shown_before(bench, scenario, NetworkFailed, timeout=0.3)
     assert "timeout" in str(error)
 
 

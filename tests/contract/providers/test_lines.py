@@ -131,6 +131,18 @@ def test_a_plug_may_be_pulled_after_its_line_closed() -> None:
         assert theirs.recv(64) == b"still open"
 
 
+def test_a_call_that_is_over_cuts_nothing() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        plug, call = Plug(ours), Call(300.0)
+        call.use(plug)
+        call.release()
+        call.cut()
+        ours.send(b"still open")
+        plug.close()
+        assert theirs.recv(64) == b"still open"
+
+
 def test_a_host_that_cannot_be_a_name_is_a_connection_failure(
     client: tuple[httpx2.Client, Calls],
 ) -> None:

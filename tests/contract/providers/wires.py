@@ -6,6 +6,7 @@ A type of provider has one function here of its own name, which answers every sc
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import repeat
 from typing import Any
 
 from tests.fakes.model_script import (
@@ -85,6 +86,7 @@ _OPENAI: dict[str, Callable[[], Reply]] = {
     "stall": lambda: _stream(_say("half"), [Stall()]),
     "silence": lambda: Reply([], before=[Stall()]),
     "keep-alives": lambda: _stream(_say("half"), [b": ping\n\n", Delay(0.05)] * 400),
+    "flood": lambda: Reply(repeat(b": ping\n\n")),
     "error inside": lambda: _stream(_say("half"), [sse(_OVERLOADED)]),
     "error at once": lambda: _stream([sse(_OVERLOADED)]),
     "error body": lambda: _json(_OVERLOADED),

@@ -7,6 +7,7 @@ nobody; then it says what to set.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -28,6 +29,7 @@ NO_MODEL = (
     " OPENROUTER_API_KEY, in the environment or in $HABAKKUK_HOME/.env, or name a provider and"
     " a model in config.yaml"
 )
+_HEADER = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class Tier(StrEnum):
@@ -143,6 +145,13 @@ def _configured(name: str, provider: ProviderConfig, settings: Settings) -> Endp
         )
     if fault := _fault(base_url):
         raise ConfigurationError(f"{place}.base_url: {fault}, such as https://host:8080/v1")
+    for header, value in provider.headers.items():
+        # No message shows the value: it may be a key.
+        if not (_HEADER.fullmatch(header) and value.isascii() and value.isprintable()):
+            raise ConfigurationError(
+                f"{place}.headers.{header}: a header has a name of letters, digits and dashes,"
+                " and a value of one line of ASCII"
+            )
     variable = provider.api_key_env or (preset.api_key_env if preset else None)
     return Endpoint(
         name=name,

@@ -171,7 +171,9 @@ def test_a_configured_preset_without_its_key_names_the_key(home: Path) -> None:
         ("providers: {x: {type: opena, base_url: 'http://h/v1'}}", r"did you mean 'openai'"),
         ("providers: {x: {type: openai}}", r"providers\.x\.base_url"),
         ("providers: {x: {type: openai, base_url: 'http://h:p/v1'}}", r"providers\.x\.base_url"),
-        ("providers: {x: {type: openai, base_url: 'http:///v1'}}", "needs a host"),
+        ("providers: {x: {type: openai, base_url: 'http:///v1'}}", r"providers\.x\.base_url"),
+        ("providers: {groq: {headers: {X-A: 'ä'}}}", r"providers\.groq\.headers\.X-A"),
+        ("providers: {groq: {headers: {X A: b}}}", r"providers\.groq\.headers\.X A"),
         ("agents: {habakkuk: {model: local/m}}", "HABAKKUK_LOCAL_MODEL_URL"),
     ],
 )
@@ -195,3 +197,21 @@ def test_a_model_that_cannot_be_used_is_refused_with_the_reason(
 ) -> None:
     with pytest.raises(ConfigurationError, match=says):
         chosen(home, GROQ_API_KEY="g").resolve(text)
+
+
+@pytest.mark.parametrize("url", ["http:///v1", "http://h:p", "http://[bad", "http://h:0"])
+def test_an_impossible_local_address_is_named(home: Path, url: str) -> None:
+    with pytest.raises(ConfigurationError, match="HABAKKUK_LOCAL_MODEL_URL"):
+        chosen(home, HABAKKUK_LOCAL_MODEL_URL=url)
+
+
+def test_the_documentation_shows_the_table_as_it_is() -> None:
+    page = Path(__file__).parents[4].joinpath("docs", "providers.md").read_text(encoding="utf-8")
+    rows = {
+        line.split("`")[1]: line
+        for line in page.splitlines()
+        if line.startswith("| `") and "|" in line
+    }
+    for preset in PRESETS.values():
+        assert (preset.api_key_env or "none") in rows[preset.name]
+        assert (preset.default_model or preset.base_url) in rows[preset.name]

@@ -298,7 +298,18 @@ def test_arguments_as_an_object_or_encoded_twice(arguments: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", ['{"a": ', "[1]", "7", '"text"', '{"a": NaN}', '{"a": 1} x', "[" * 100_000]
+    "arguments",
+    [
+        '{"a": ',
+        "[1]",
+        "7",
+        '"text"',
+        '{"a": NaN}',
+        '{"a": 1} x',
+        "[" * 100_000,
+        '{"a": ' * 500 + "1" + "}" * 500,
+        '{"a": ' + "9" * 30 + "}",
+    ],
 )
 def test_arguments_that_are_no_json_object_make_a_fault(arguments: str) -> None:
     (block,) = play(*tools(call(arguments)))[1].blocks

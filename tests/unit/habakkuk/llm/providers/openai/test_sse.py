@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +24,7 @@ def test_comments_names_and_line_ends_of_all_kinds() -> None:
 @given(st.lists(st.integers(0, len(STREAM)), max_size=20))
 def test_where_the_chunks_are_cut_does_not_matter(cuts: list[int]) -> None:
     places = [0, *sorted(cuts), len(STREAM)]
-    chunks = [STREAM[a:b] for a, b in zip(places, places[1:], strict=False)]
+    chunks = [STREAM[a:b] for a, b in itertools.pairwise(places)]
     assert list(events(chunks)) == EXPECTED
 
 

@@ -17,6 +17,8 @@ from habakkuk.jobs.contract import JobContext
 from habakkuk.jobs.leases import Leases
 from habakkuk.jobs.runner import Runner, RunnerParts
 from habakkuk.jobs.service import Jobs
+from habakkuk.jobs.store import queue
+from habakkuk.jobs.store.lease import Lease
 from habakkuk.jobs.store.queue import Owner
 from habakkuk.jobs.types import Job, JobState, NewJob, Queue
 from habakkuk.jobs.wake import MemoryWake
@@ -50,6 +52,12 @@ class ScriptedHandler:
 class Bench:
     """One process in miniature: a Runner with one handler, without threads around it."""
 
+    # Stands for whatever a running job writes.
+    append = text(
+        "INSERT INTO channel_state (channel, account, name, value)"
+        " VALUES ('test', :job, 'append', '{}')"
+    )
+
     def __init__(self, database: Database) -> None:
         self.database = database
         self.handler = ScriptedHandler()
@@ -59,30 +67,59 @@ class Bench:
         self._numbers = count(1)
         self.runners: list[Runner] = []
 
-    def runner(self, size: int = 4, lock: int = 7, failpoints: str = "") -> Runner:
-        parts = RunnerParts(
+    def parts(self, lock: int = 7) -> RunnerParts:
+        return RunnerParts(
             database=self.database,
             handlers={"test": self.handler},
             owner=Owner("test", lock),
             leases=self.leases,
-            failpoints=Failpoints(failpoints),
+            failpoints=Failpoints(),
             clock=Clock(),
         )
-        made = Runner(parts, {"turns": size})
+
+    def runner(self, size: int = 4) -> Runner:
+        made = Runner(self.parts(), {"turns": size})
         made.open()
         self.runners.append(made)
         return made
 
-    def enqueue(self, **fields: Any) -> str:
+    def new(self, **fields: Any) -> NewJob:
         values = {"id": f"j{next(self._numbers)}", "kind": "test", "queue": Queue.TURNS} | fields
+        return NewJob(**values)
+
+    def enqueue(self, **fields: Any) -> str:
+        job = self.new(**fields)
         with self.database.transaction() as work:
-            self.jobs.enqueue(work, NewJob(**values))
-        return str(values["id"])
+            self.jobs.enqueue(work, job)
+        return job.id
+
+    def blocked(self) -> bool:
+        """Whether some statement waits for a lock now."""
+        return bool(
+            self.sql(
+                "SELECT 1 FROM pg_stat_activity"
+                " WHERE wait_event_type = 'Lock' AND datname = current_database()"
+            )
+        )
+
+    def settled(self, runner: Runner) -> None:
+        """Wait until every slot of the runner is free again."""
+        until(lambda: self._free_slots(runner))
+
+    def _free_slots(self, runner: Runner) -> bool:
+        return all(pool.free == pool._size for pool in runner._pools.values())
 
     def job(self, job_id: str) -> Job:
         found = self.jobs.get(job_id)
         assert found is not None
         return found
+
+    def claimed(self, lock: int = 1, **fields: Any) -> Lease:
+        """Enqueue a job and claim it; the proof of the claim."""
+        job = queue.claim_one(self.database, self.enqueue(**fields), Owner("test", lock))
+        assert job is not None
+        assert job.fence is not None
+        return Lease(job.id, job.fence)
 
     def state(self, job_id: str) -> JobState:
         return self.job(job_id).state

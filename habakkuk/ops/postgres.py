@@ -56,6 +56,7 @@ class PostgresPlace:
 class PostgresServer(Unit):
     """One PostgreSQL on a unix socket, with no TCP port."""
 
+    may_hurry = False
     end_signal = signal.SIGINT  # "fast": open transactions are rolled back, sessions ended
 
     def __init__(self, binary: Binary, place: PostgresPlace, log: Path) -> None:

@@ -128,8 +128,9 @@ class Supervisor:
         for unit in running:
             unit.ask_to_end()
         deadline = time.monotonic() + self._patience.stop_within
-        hurried_at = self._stop.count
-        while running and time.monotonic() < deadline and self._stop.count <= max(1, hurried_at):
+        while running and time.monotonic() < deadline:
+            if self._stop.hurried and all(unit.may_hurry for unit in running):
+                break
             self._stop.sleep(0.05)
             running = [unit for unit in running if unit.ended() is None]
         for unit in running:

@@ -16,6 +16,8 @@ class Unit:
     """A process by name. Kinds differ in how `start` begins and which signal ends it."""
 
     end_signal = signal.SIGTERM
+    # Whether a person's second Ctrl+C ends it at once. Databases end in a moment by themselves.
+    may_hurry = True
 
     def __init__(self, name: str, log: Path) -> None:
         """Name it; nothing is started yet."""

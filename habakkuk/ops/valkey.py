@@ -34,6 +34,8 @@ class ValkeyPlace:
 class ValkeyServer(Unit):
     """One Valkey on a unix socket, with no TCP port. It holds nothing that may not be lost."""
 
+    may_hurry = False
+
     def __init__(self, binary: Binary, place: ValkeyPlace, log: Path) -> None:
         """Take the program and the place; nothing is started."""
         super().__init__("valkey", log)

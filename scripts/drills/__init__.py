@@ -1,0 +1,1 @@
+"""The drill: real processes, a fake model, faults on purpose, checks from outside."""

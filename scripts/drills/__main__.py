@@ -1,0 +1,71 @@
+"""`scripts/drill [RECIPE…]`: run the recipes one after the other and say whether all held."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import secrets
+import sys
+from collections.abc import Callable, Mapping
+
+from scripts.drills.recipes import kills
+from scripts.drills.report import Plan, Progress, Result
+
+Recipe = Callable[[Plan, Progress], Result]
+RECIPES: Mapping[str, Recipe] = {
+    "kills": kills.run,
+}
+
+
+def main() -> int:
+    """Run what was asked for; 0 only when every invariant held."""
+    arguments = _parser().parse_args()
+    seed = arguments.seed if arguments.seed is not None else secrets.randbelow(1_000_000)
+    plan = Plan(arguments.kills, arguments.seconds, seed, arguments.keep)
+    names = arguments.recipes or list(RECIPES)
+    progress = Progress(quiet=arguments.json)
+    if not arguments.json:
+        print(f"seed {seed}")
+    results = []
+    for name in names:
+        progress.begin(name)
+        result = RECIPES[name](plan, progress)
+        progress.end()
+        results.append(result)
+        if not arguments.json:
+            _print(result)
+    ok = all(result.ok for result in results)
+    if arguments.json:
+        recipes = {r.name: {"ok": r.ok, **r.figures} for r in results}
+        print(json.dumps({"ok": ok, "seed": seed, "recipes": recipes}, indent=1, default=str))
+    else:
+        print("everything held" if ok else "NOT everything held")
+    return 0 if ok else 1
+
+
+def _print(result: Result) -> None:
+    print(f"{result.name}: {'held' if result.ok else 'BROKEN'}")
+    for line in result.lines:
+        print(line)
+    for name, value in result.figures.items():
+        if isinstance(value, dict):
+            value = "  ".join(f"{key} {part}" for key, part in value.items() if key != "details")  # noqa: PLW2901
+        print(f"    {name}: {value}")
+    for detail in result.figures.get("checks", {}).get("details", []):
+        print(f"    - {detail}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="scripts/drill", description=__doc__)
+    parser.add_argument("recipes", nargs="*", choices=[*RECIPES, []], metavar="RECIPE")
+    parser.add_argument("--kills", type=int, default=300, help="kills of the recipe `kills`")
+    parser.add_argument("--seconds", type=float, default=30.0, help="how long an outage lasts")
+    parser.add_argument("--seed", type=int, help="repeat a run's choices (not its timing)")
+    parser.add_argument("--json", action="store_true", help="one object with every figure")
+    parser.add_argument("--keep", action="store_true", help="leave the folder with the logs")
+    parser.epilog = "recipes: " + ", ".join(RECIPES)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,170 @@
+"""Workers that are killed and respawned at once, each armed with the next failpoint."""
+
+from __future__ import annotations
+
+import random
+import signal
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+
+import psycopg2
+
+from scripts.drills.points import ON_SIGTERM, specs
+from scripts.drills.programs import Program
+from scripts.drills.world import World
+
+_LOOK_SECONDS = 0.02
+_ARMED_SHARE = 0.8
+_SHORT_SECONDS = 1.0
+_TERM_SECONDS = 12.0
+
+
+@dataclass
+class Kills:
+    """How workers ended. `aimed` were killed by the drill while they took jobs."""
+
+    aimed: int = 0
+    fired: Counter[str] = field(default_factory=Counter)
+    unexpected: list[str] = field(default_factory=list)
+    starts: list[float] = field(default_factory=list)
+
+    @property
+    def total(self) -> int:
+        """All kills."""
+        return self.aimed + self.fired.total()
+
+
+class Crew:
+    """Keeps the world's workers running, and kills them while it is told to."""
+
+    def __init__(self, world: World, rng: random.Random, every: float = 0.5) -> None:
+        """Kill one at random each `every` seconds, beside the armed points."""
+        self._world = world
+        self._rng = rng
+        self._every = every
+        self._specs = specs(rng)
+        self._armed = threading.Event()
+        self._stop = threading.Event()
+        self._own: set[int] = set()
+        self._points: dict[str, str] = {}
+        self._told: set[str] = set()
+        self._lines = 0
+        self._ready: set[int] = set()
+        self.kills = Kills()
+        self._threads = [
+            threading.Thread(target=self._respawn, name="respawn", daemon=True),
+            threading.Thread(target=self._strike, name="strike", daemon=True),
+        ]
+
+    def start(self) -> None:
+        """Begin to look after the workers; nobody is killed yet."""
+        for thread in self._threads:
+            thread.start()
+
+    def arm(self) -> None:
+        """Kill from now on: at random, and at the points of workers that start from now on."""
+        self._armed.set()
+
+    def calm(self) -> None:
+        """Kill no more, and replace the workers that are still armed."""
+        self._armed.clear()
+        for name, program in list(self._world.workers.items()):
+            if self._points.pop(name, None) is not None and program.code is None:
+                self._own.add(program.pid)
+                program.kill()
+
+    def stop(self) -> None:
+        """Leave the workers alone."""
+        self._armed.clear()
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+        self._count_fired()
+
+    def _respawn(self) -> None:
+        while not self._stop.wait(_LOOK_SECONDS):
+            for name, program in list(self._world.workers.items()):
+                if program.code is not None:
+                    self._note_end(name, program)
+                    self._spawn(name)
+            self._count_fired()
+
+    def _spawn(self, name: str) -> None:
+        self._points.pop(name, None)
+        self._told.discard(name)
+        variables = {}
+        if self._armed.is_set() and self._rng.random() < _ARMED_SHARE:
+            point, spec = next(self._specs)
+            self._points[name] = point
+            variables["HABAKKUK_FAILPOINT"] = spec
+        self._world.start_worker(name, **variables)
+
+    def _note_end(self, name: str, program: Program) -> None:
+        if program.pid in self._own or self._fired_in(program.pid):
+            return
+        words = program.last_lines(8)
+        self.kills.unexpected.append(f"{name} ended with {program.code}: {words}")
+
+    def _fired_in(self, pid: int) -> bool:
+        return any(line.endswith(f" {pid}") for line in self._world.fired.read_text().splitlines())
+
+    def _count_fired(self) -> None:
+        lines = self._world.fired.read_text().splitlines()
+        for line in lines[self._lines :]:
+            self.kills.fired[line.split()[0]] += 1
+        self._lines = len(lines)
+
+    def _strike(self) -> None:
+        while not self._stop.wait(self._rng.uniform(0.5, 1.5) * self._every):
+            alive = self._alive()
+            self._note_starts(alive)
+            self._tell(alive)
+            if self._armed.is_set():
+                self._kill_one(alive)
+
+    def _alive(self) -> set[int]:
+        try:
+            return self._world.records.alive()
+        except psycopg2.Error:
+            return set()
+
+    def _note_starts(self, alive: set[int]) -> None:
+        for program in list(self._world.workers.values()):
+            if program.pid in alive and program.pid not in self._ready:
+                self._ready.add(program.pid)
+                self.kills.starts.append(time.time() - program.started)
+
+    def _tell(self, alive: set[int]) -> None:
+        """Ask a worker to end whose point is passed only then."""
+        for name, program in list(self._world.workers.items()):
+            waits = self._points.get(name) == ON_SIGTERM and name not in self._told
+            if waits and program.pid in alive:
+                self._told.add(name)
+                self._own.add(program.pid)
+                program.signal(signal.SIGTERM)
+
+    def _kill_one(self, alive: set[int]) -> None:
+        """Kill one that takes jobs, and leave those alone that are about to fall by themselves."""
+        now = time.time()
+        found = [
+            (name, program)
+            for name, program in self._world.workers.items()
+            if program.pid in alive and name not in self._told and program.code is None
+        ]
+        rested = [
+            program
+            for name, program in found
+            if name not in self._points or now - program.started > self._grace()
+        ]
+        if rested:
+            victim = self._rng.choice(rested)
+            self._own.add(victim.pid)
+            victim.kill()
+            self.kills.aimed += 1
+
+    def _grace(self) -> float:
+        """Return how long an armed worker is left to its point: its start and a little work."""
+        starts = self.kills.starts[-9:]
+        return (sorted(starts)[len(starts) // 2] if starts else 2.0) + _SHORT_SECONDS

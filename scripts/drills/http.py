@@ -1,0 +1,153 @@
+"""HTTP as the drill's clients speak it: one connection a request, every failure is a Cut."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+class Cut(Exception):
+    """The connection could not be made, or broke before the whole answer was there."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One whole answer; `headers` are in lower case, `seconds` from the call to its last byte."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: Any = field(repr=False)
+    seconds: float = 0.0
+
+
+class Api:
+    """The HTTP surface with a token. Safe to share between threads."""
+
+    def __init__(self, port: int, token: str) -> None:
+        """Speak to a loopback port."""
+        self.port = port
+        self._token = token
+
+    def get(self, path: str, timeout: float = 30.0) -> Answer:
+        """GET a path. Raises Cut."""
+        return self._call("GET", path, None, {}, timeout)
+
+    def post(
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        headers: Mapping[str, str] | None = None,
+        timeout: float = 30.0,
+    ) -> Answer:
+        """POST JSON. Raises Cut."""
+        return self._call("POST", path, body, headers or {}, timeout)
+
+    def stream(
+        self, path: str, body: Mapping[str, Any], headers: Mapping[str, str], timeout: float = 30.0
+    ) -> Stream:
+        """POST JSON and read the events of the answer one by one. Raises Cut."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        try:
+            response = self._send(connection, ("POST", path), body, headers)
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            raise Cut(str(error)) from error
+        return Stream(connection, response)
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None,
+        headers: Mapping[str, str],
+        timeout: float,
+    ) -> Answer:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        began = time.monotonic()
+        try:
+            response = self._send(connection, (method, path), body, headers)
+            raw = response.read()
+        except (OSError, http.client.HTTPException) as error:
+            raise Cut(str(error)) from error
+        finally:
+            connection.close()
+        seconds = time.monotonic() - began
+        return Answer(response.status, _lower(response), _json(raw), seconds)
+
+    def _send(
+        self,
+        connection: http.client.HTTPConnection,
+        line: tuple[str, str],
+        body: Mapping[str, Any] | None,
+        headers: Mapping[str, str],
+    ) -> http.client.HTTPResponse:
+        sent = {"authorization": f"Bearer {self._token}", **headers}
+        data = None
+        if body is not None:
+            data = json.dumps(body).encode()
+            sent["content-type"] = "application/json"
+        connection.request(*line, body=data, headers=sent)
+        return connection.getresponse()
+
+
+class Stream:
+    """The events of one answer."""
+
+    def __init__(
+        self, connection: http.client.HTTPConnection, response: http.client.HTTPResponse
+    ) -> None:
+        """Take a response whose body was not read."""
+        self._connection = connection
+        self._response = response
+        self.status = response.status
+        self.headers = _lower(response)
+
+    def body(self) -> Any:
+        """Return the whole body of an answer that is no stream."""
+        with self._open():
+            return _json(self._response.read())
+
+    def data(self) -> Iterator[str]:
+        """Yield the data of each event, one line each. Raises Cut when the connection breaks."""
+        with self._open():
+            while line := self._response.readline():
+                text = line.decode("utf-8", "replace").rstrip("\r\n")
+                if text.startswith("data:"):
+                    yield text.removeprefix("data:").strip()
+
+    def close(self) -> None:
+        """Go away."""
+        self._connection.close()
+
+    def _open(self) -> _Closing:
+        return _Closing(self)
+
+
+class _Closing:
+    """Closes a stream at the end and turns the library's failures into Cut."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        self._stream.close()
+        if isinstance(error, OSError | http.client.HTTPException):
+            raise Cut(str(error)) from error
+
+
+def _lower(response: http.client.HTTPResponse) -> dict[str, str]:
+    return {name.lower(): value for name, value in response.getheaders()}
+
+
+def _json(raw: bytes) -> Any:
+    try:
+        return json.loads(raw)
+    except ValueError:
+        return raw.decode("utf-8", "replace")

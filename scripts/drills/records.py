@@ -1,0 +1,88 @@
+"""The drill's own look at the database, and the few things that it does there on purpose."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import psycopg2
+from psycopg2 import extensions
+from psycopg2.extras import RealDictCursor
+
+from tests.servers import plain_url
+
+_PRESENCE = 7777
+_ALIVE = f"""
+    SELECT w.pid FROM workers w JOIN pg_locks l ON l.locktype = 'advisory' AND l.granted
+      AND l.classid = {_PRESENCE} AND l.objsubid = 2 AND l.objid = CAST(w.owner_lock AS oid)
+      AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+"""
+_RUNS_TURN = f"""
+    SELECT w.pid FROM jobs j JOIN workers w ON w.owner_lock = j.owner_lock
+    WHERE j.id = %s AND j.state = 'running' AND w.pid IN ({_ALIVE})
+"""
+_CUT_PRESENCE = """
+    SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN workers w
+      ON l.objid = CAST(w.owner_lock AS oid)
+    WHERE l.locktype = 'advisory' AND l.classid = 7777 AND l.granted AND w.pid = %s
+"""
+_OPEN = "SELECT count(*) AS n FROM jobs WHERE state IN ('pending', 'running', 'waiting')"
+
+
+class Records:
+    """One connection, made anew whenever it broke. Safe to share between threads."""
+
+    def __init__(self, url: str) -> None:
+        """Take the database's URL; nothing is opened yet."""
+        self._url = plain_url(url)
+        self._lock = threading.Lock()
+        self._connection: extensions.connection | None = None
+
+    def rows(self, statement: str, *values: object) -> list[dict[str, Any]]:
+        """Run one statement and return its rows. Raises psycopg2.OperationalError."""
+        with self._lock:
+            try:
+                return self._run(statement, values)
+            except (psycopg2.OperationalError, psycopg2.InterfaceError):
+                self._drop()
+                return self._run(statement, values)
+
+    def execute(self, statement: str, *values: object) -> None:
+        """Change something on purpose."""
+        with self._lock:
+            self._run(statement, values)
+
+    def alive(self) -> set[int]:
+        """Return the pids of the workers that take jobs and whose presence lock is held."""
+        return {int(row["pid"]) for row in self.rows(_ALIVE)}
+
+    def runner_of(self, turn: str) -> int | None:
+        """Return the pid of the worker that runs this turn now."""
+        rows = self.rows(_RUNS_TURN, turn)
+        return int(rows[0]["pid"]) if rows else None
+
+    def cut_presence(self, pid: int) -> None:
+        """End the connection that shows that this worker lives."""
+        self.rows(_CUT_PRESENCE, pid)
+
+    def open_jobs(self) -> int:
+        """Return how many jobs have not ended."""
+        return int(self.rows(_OPEN)[0]["n"])
+
+    def close(self) -> None:
+        """Close the connection."""
+        with self._lock:
+            self._drop()
+
+    def _run(self, statement: str, values: tuple[object, ...]) -> list[dict[str, Any]]:
+        if self._connection is None:
+            self._connection = psycopg2.connect(self._url)
+            self._connection.autocommit = True
+        with self._connection.cursor(cursor_factory=RealDictCursor) as cursor:
+            cursor.execute(statement, values or None)
+            return [dict(row) for row in cursor.fetchall()] if cursor.description else []
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None

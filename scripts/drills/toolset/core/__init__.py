@@ -1,0 +1,1 @@
+"""Tools whose effects can be counted from outside."""

@@ -1,0 +1,215 @@
+"""Everything that one drill runs, in a folder of its own, on loopback: start it, use it, end it."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from habakkuk.accounts.service import Accounts
+from habakkuk.accounts.types import Scope
+from habakkuk.core.config.environment import read_environment
+from habakkuk.core.config.schema import WorkerPools
+from habakkuk.db.engine import Database
+from habakkuk.db.migrate import migrate
+from habakkuk.ops import processes
+from scripts.drills.http import Api, Cut
+from scripts.drills.programs import Program, free_port
+from scripts.drills.records import Records
+from tests.servers import PostgresServer, ValkeyServer
+
+START_SECONDS = 60.0
+TOOLSET = "scripts.drills.toolset"
+_CONFIG = """
+providers:
+  drill: {{type: openai, base_url: "http://127.0.0.1:{port}/v1", api_key_env: DRILL_KEY}}
+agents:
+  habakkuk: {{model: drill/fake-model}}
+logs: {{level: info}}
+"""
+_DATABASE = "drill"
+_HEALTHY = 200
+
+
+class NotReady(Exception):
+    """Something that the drill started did not come up; the message has its last words."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a world differs from the plain one.
+
+    `wrapped` starts workers and web through the drill's own modules, which can arm points in one
+    process and not in its children, and which take a mutant.
+    """
+
+    workers: int = 2
+    web: Mapping[str, str] = field(default_factory=dict)
+    worker: Mapping[str, str] = field(default_factory=dict)
+    keep: bool = False
+
+
+class World:
+    """The databases, the fake model, web and workers of one drill."""
+
+    def __init__(self, options: Options | None = None) -> None:
+        """Make the folder and choose the ports; nothing runs yet."""
+        self.options = options or Options()
+        self.folder = Path(tempfile.mkdtemp(prefix="hab-drill-", dir="/tmp"))  # noqa: S108 - its sockets need a short path
+        self.folder.chmod(0o711)
+        self.home = self._made("home")
+        self.logs = self._made("logs")
+        self.fired = self.folder / "fired"
+        self.fired.touch()
+        self.postgres = PostgresServer(self._made("postgres", 0o711))
+        self.valkey = ValkeyServer(self._made("valkey"))
+        self.database_url = self.postgres.url(_DATABASE)
+        self.records = Records(self.database_url)
+        self.model_port = free_port()
+        self.web_port = free_port()
+        self.web: Program | None = None
+        self.workers: dict[str, Program] = {}
+        self._model: Program | None = None
+        self._started = 0
+        self.environment = self._environment()
+        self.api = Api(self.web_port, "")
+        self.model_api = Api(self.model_port, "")
+
+    def __enter__(self) -> Self:
+        """Start everything and wait until it answers. Raises NotReady."""
+        try:
+            self._start()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End everything."""
+        self.close()
+
+    def start_web(self, **variables: str) -> None:
+        """Start web and wait until it is healthy."""
+        spec = processes.web()
+        argv = spec.command
+        if "DRILL_MUTANT" in variables:
+            argv = (*argv[:-1], "scripts.drills.mutants.web:create_app()")
+        self.web = self._program("web", argv, {**spec.variables, **variables})
+        self.await_true(self.healthy, "web", self.web)
+
+    def start_worker(self, name: str, **variables: str) -> Program:
+        """Start a worker for every queue and return at once."""
+        spec = processes.worker(name, WorkerPools())
+        argv = (sys.executable, "-m", "scripts.drills.worker", *spec.command[3:])
+        started = self._program(name, argv, {**spec.variables, **self.options.worker, **variables})
+        self.workers[name] = started
+        return started
+
+    def await_workers(self, *names: str) -> None:
+        """Wait until these workers take jobs."""
+        for name in names:
+            program = self.workers[name]
+            self.await_true(lambda pid=program.pid: pid in self.records.alive(), name, program)
+
+    def await_true(
+        self, condition: Callable[[], bool], what: str, program: Program | None = None
+    ) -> None:
+        """Wait for a condition. Raises NotReady with the program's last words."""
+        until = time.monotonic() + START_SECONDS
+        while not condition():
+            ended = program is not None and program.code is not None
+            if ended or time.monotonic() > until:
+                words = program.last_lines(25) if program is not None else ""
+                raise NotReady(f"{what} is not ready:\n{words}")
+            time.sleep(0.02)
+
+    def healthy(self) -> bool:
+        """Say whether web answers that all is well, or all but Redis."""
+        try:
+            return self.api.get("/healthz", timeout=5).status == _HEALTHY
+        except Cut:
+            return False
+
+    def effects(self) -> list[str]:
+        """Return the marks that tools left, in order."""
+        path = self.home / "agents" / "habakkuk" / "workspace" / "effects.log"
+        return path.read_text().splitlines() if path.exists() else []
+
+    def model_seen(self) -> dict[str, Any]:
+        """Return what the fake model saw: requests, disconnects, violations."""
+        seen: dict[str, Any] = self.model_api.get("/control/requests").body
+        return seen
+
+    def model_calls(self, text: str) -> list[float]:
+        """Return when the model was asked about a message that has this text in it."""
+        return [seen["time"] for seen in self.model_seen()["requests"] if text in seen["text"]]
+
+    def close(self) -> None:
+        """End every process and remove the folder."""
+        programs = [*self.workers.values(), self.web, self._model]
+        for program in programs:
+            if program is not None and program.code is None:
+                program.kill()
+        self.records.close()
+        self.valkey.kill()
+        self.postgres.kill()
+        if not self.options.keep:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _start(self) -> None:
+        argv = (sys.executable, "-m", "tests.fakes.model_server")
+        options = ("--port", str(self.model_port), "--control")
+        self._model = self._program("model", (*argv, *options), {})
+        self.valkey.start()
+        self.postgres.start()
+        Records(self.postgres.url("postgres")).execute(f"CREATE DATABASE {_DATABASE}")
+        migrate(self.database_url)
+        (self.home / "config.yaml").write_text(_CONFIG.format(port=self.model_port))
+        self.api = Api(self.web_port, self._token())
+        self.start_web(**self.options.web)
+        names = [f"worker-{number}" for number in range(1, self.options.workers + 1)]
+        for name in names:
+            self.start_worker(name)
+        self.await_workers(*names)
+
+    def _token(self) -> str:
+        database = Database(self.database_url, pool_size=1, name="drill")
+        try:
+            return Accounts(database).create_token("drill", list(Scope))
+        finally:
+            database.dispose()
+
+    def _program(self, name: str, argv: tuple[str, ...], variables: Mapping[str, str]) -> Program:
+        self._started += 1
+        log = self.logs / f"{name}-{self._started}.log"
+        return Program(name, argv, {**self.environment, **variables}, log)
+
+    def _environment(self) -> dict[str, str]:
+        """Return the environment of every process: the developer's own settings stay out."""
+        process = read_environment().process
+        plain = {
+            name: value
+            for name, value in process.items()
+            if not name.startswith("HABAKKUK_") and not name.endswith(("_API_KEY", "_API_TOKEN"))
+        }
+        return plain | {
+            "PYTHONPATH": str(processes.ROOT),
+            "HABAKKUK_HOME": str(self.home),
+            "HABAKKUK_LISTEN": f"127.0.0.1:{self.web_port}",
+            "HABAKKUK_TEST_TOOLS": TOOLSET,
+            "HABAKKUK_FAILPOINT_LOG": str(self.fired),
+            "DATABASE_URL": self.database_url,
+            "REDIS_URL": self.valkey.url(),
+            "DRILL_KEY": "key-of-the-fake-service",
+        }
+
+    def _made(self, name: str, mode: int = 0o700) -> Path:
+        folder = self.folder / name
+        folder.mkdir(mode=mode)
+        folder.chmod(mode)
+        return folder

@@ -52,8 +52,8 @@ class Failpoints:
 
     def _due(self, name: str) -> bool:
         with self._lock:
-            self._hits[name] += 1
-            if self._counted.get(name) == self._hits[name]:
+            self._hits.update((name, "*"))
+            if any(self._counted.get(key) == self._hits[key] for key in (name, "*")):
                 return True
         chance = self._chances.get(name, self._chances.get("*", 0.0))
         return chance > 0 and random.random() < chance  # noqa: S311 - a drill, no secret

@@ -22,7 +22,7 @@ _FORMS = re.compile(
   | \bAKIA[A-Z0-9]{16}\b                         # AWS
   | \bhab_[A-Za-z0-9_-]{20,}                     # our own tokens
   | (?<=bot)\d{6,}:[A-Za-z0-9_-]{30,}            # Telegram, as in its URL paths
-  | (?<=://)[^\s/:@]+:[^\s/@]+(?=@)              # user:password in a URL
+  | (?<=://)[^\s/:@]*:[^\s/@]+(?=@)              # user:password in a URL, or :password
   | (?i:(?<=bearer\ ))[A-Za-z0-9._~+/=-]{12,}
     """,
     re.VERBOSE,
@@ -44,14 +44,17 @@ class Redactor:
         return _FORMS.sub(MASK, text)
 
     def value(self, value: Any) -> Any:
-        """Return a JSON-like value without secrets, in keys and values alike."""
-        if isinstance(value, str):
-            return self.text(value)
+        """Return a JSON-like value without secrets, in keys and values alike.
+
+        What is no JSON becomes its text: a writer that came to it later would show what it holds.
+        """
+        if value is None or isinstance(value, bool | int | float):
+            return value
         if isinstance(value, Mapping):
             return {self.text(str(key)): self.value(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
             return [self.value(item) for item in value]
-        return value
+        return self.text(str(value))
 
 
 def secret_values(variables: Mapping[str, str]) -> list[str]:

@@ -14,6 +14,9 @@ from habakkuk.core.errors import Invalid
 
 REPLACEMENT = "\ufffd"
 _BAD = re.compile("[\x00\ud800-\udfff]")
+# What our JSON writer takes: whole numbers of 64 bits, and 254 levels less what stands around it.
+_WHOLE = range(-(2**63), 2**64)
+_DEEPEST = 200
 
 
 def clean(text: str) -> str:
@@ -22,22 +25,38 @@ def clean(text: str) -> str:
 
 
 def clean_json(value: Any) -> Any:
-    """Return a copy of a JSON value whose strings and keys are clean.
+    """Return a copy of a JSON value whose strings and keys are clean, so that it can be stored.
 
-    Raises Invalid on NaN and infinities, which JSON does not have.
+    Raises Invalid on NaN and infinities, which JSON does not have, on whole numbers of more than
+    64 bits and on more than 200 levels.
     """
+    return _clean_json(value, _DEEPEST)
+
+
+def _clean_json(value: Any, levels: int) -> Any:
     if isinstance(value, str):
         return clean(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        raise Invalid("a number in the JSON is not finite")
+    if isinstance(value, float | int):
+        return _checked(value)
+    if isinstance(value, dict | list | tuple) and not levels:
+        raise Invalid(f"the JSON has more than {_DEEPEST} levels")
     if isinstance(value, dict):
-        return {clean(str(key)): clean_json(item) for key, item in value.items()}
+        return {clean(str(key)): _clean_json(item, levels - 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [clean_json(item) for item in value]
+        return [_clean_json(item, levels - 1) for item in value]
     return value
 
 
+def _checked(number: float) -> float:
+    if isinstance(number, int):
+        if number not in _WHOLE:
+            raise Invalid("a whole number in the JSON has more than 64 bits")
+    elif not math.isfinite(number):
+        raise Invalid("a number in the JSON is not finite")
+    return number
+
+
 def shorten(text: str, limit: int) -> str:
-    """Return the first line of `text`, at most `limit` characters, with an ellipsis when cut."""
+    """Return `text` on one line, at most `limit` characters, with an ellipsis when cut."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 1] + "…"

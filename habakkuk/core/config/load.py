@@ -18,6 +18,8 @@ from habakkuk.core.config.schema import Config
 from habakkuk.core.errors import ConfigurationError
 
 _MAX_BYTES = 256 * 1024
+# What stands there may be a secret that was written in the wrong place: it is not repeated.
+_SECRETIVE = {"api_key_env", "headers"}
 
 
 def load_config(path: Path) -> Config:
@@ -107,7 +109,8 @@ def _explain(fault: ErrorDetails, tree: CommentedMap, name: str) -> str:
         advice = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(sorted(known))}"
         return f"{place}: unknown key; {advice}"
     message = fault["msg"].removeprefix("Value error, ")
-    return f"{place}: {message[0].lower()}{message[1:]} (found {fault['input']!r:.80})"
+    found = "" if _SECRETIVE.intersection(path) else f" (found {fault['input']!r:.80})"
+    return f"{place}: {message[0].lower()}{message[1:]}{found}"
 
 
 def _known_keys(path: tuple[int | str, ...]) -> list[str]:

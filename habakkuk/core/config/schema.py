@@ -6,11 +6,10 @@ import re
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_SAFE_NAME = r"^[a-z0-9][a-z0-9_-]{0,63}$"
 
 
 def _seconds(value: object) -> float:
@@ -20,13 +19,51 @@ def _seconds(value: object) -> float:
     return float(match[1]) * _SECONDS[match[2]]
 
 
+def _written(pattern: str, advice: str) -> AfterValidator:
+    """Return a validator for `pattern` whose error is the advice: people do not read patterns."""
+    form = re.compile(pattern)
+
+    def check(value: str) -> str:
+        if form.fullmatch(value) is None:
+            raise ValueError(advice)
+        return value
+
+    return AfterValidator(check)
+
+
 Duration = Annotated[float, BeforeValidator(_seconds)]
-Name = Annotated[str, Field(pattern=_SAFE_NAME)]
+Name = Annotated[
+    str,
+    _written(
+        r"[a-z0-9][a-z0-9_-]{0,63}",
+        "write a name of at most 64 small letters, digits, - and _ that starts with a letter or"
+        " digit",
+    ),
+]
+ModelName = Annotated[
+    str,
+    _written(r"[^/\s]+/\S+", 'write provider/model, such as "openai/gpt-5" or "ollama/llama3.2"'),
+]
+Url = Annotated[
+    str, _written(r"https?://[^\s/]\S*", 'write a URL, such as "http://127.0.0.1:11434/v1"')
+]
+PublicUrl = Annotated[
+    str,
+    _written(r"https?://[^/\s]+", 'write a URL without a path, such as "https://chat.example.org"'),
+]
+Variable = Annotated[
+    str,
+    _written(
+        r"[A-Za-z_][A-Za-z0-9_]*",
+        'write the name of the variable that holds the secret, such as "OPENAI_API_KEY", never the'
+        " secret itself",
+    ),
+]
 Slots = Annotated[int, Field(ge=1, le=1024)]
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class ProviderConfig(_Section):
@@ -34,8 +71,8 @@ class ProviderConfig(_Section):
 
     type: str | None = None
     preset: str | None = None
-    base_url: str | None = Field(default=None, pattern=r"^https?://")
-    api_key_env: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    base_url: Url | None = None
+    api_key_env: Variable | None = None
     timeout: Duration = 600.0
     stall_timeout: Duration = 120.0
     headers: dict[str, str] = {}
@@ -53,9 +90,9 @@ class PermissionMode(StrEnum):
 class AgentConfig(_Section):
     """One agent: its model as provider/model, what follows when that fails, and what it may do."""
 
-    model: str | None = Field(default=None, pattern=r"^[^/\s]+/\S+$")
-    fallbacks: list[Annotated[str, Field(pattern=r"^[^/\s]+/\S+$")]] = []
-    permissions: PermissionMode = PermissionMode.WORKSPACE
+    model: ModelName | None = None
+    fallbacks: list[ModelName] = []
+    permissions: Annotated[PermissionMode, Field(strict=False)] = PermissionMode.WORKSPACE
     toolsets: list[Name] = ["core"]
     prompt: str | None = Field(default=None, max_length=100_000)
     max_steps: int = Field(default=50, ge=1, le=1000)
@@ -104,7 +141,7 @@ class Config(_Section):
     http: HttpConfig = HttpConfig()
     logs: LogConfig = LogConfig()
     timezone: str = "UTC"
-    public_url: str | None = Field(default=None, pattern=r"^https?://[^/]+$")
+    public_url: PublicUrl | None = None
     trusted_proxies: int = Field(default=0, ge=0, le=8)
 
     @property

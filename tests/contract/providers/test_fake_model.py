@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -73,6 +74,7 @@ def test_the_same_transcript_gets_the_same_call_ids(server: ModelServer) -> None
     assert post(server.base_url, said) == post(server.base_url, said)
 
 
+ROOT = Path(__file__).parents[3]
 CALLS = {
     "role": "assistant",
     "content": None,
@@ -115,7 +117,7 @@ def test_a_broken_transcript_is_refused(
 
 def test_it_runs_as_a_process_and_tells_what_came() -> None:
     command = [sys.executable, "-m", "tests.fakes.model_server", "--control"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             base_url = process.stdout.readline().strip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from habakkuk.core.errors import ConfigurationError
 from habakkuk.llm.contract import Endpoint
 from habakkuk.llm.registry import Registry, provider_types
 
+ROOT = Path(__file__).parents[4]
 MINE = Endpoint("mine", "http://127.0.0.1:9/v1", "k")
 LIGHT = (
     "registry",
@@ -49,7 +51,9 @@ def test_an_impossible_address_is_refused_with_its_place() -> None:
 
 
 def run(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     return done.stdout.strip()
 
 

@@ -186,8 +186,8 @@ class StepCalls:
         opened = NewWait(self._wait_id(item.call), wait.kind, wait.payload, wait.expires_in)
         with context.database.transaction() as work:
             context.guard(work)
-            journal.wait(work, self._place, item.call)
-            context.open_wait(work, opened)
+            if journal.wait(work, self._place, item.call):
+                context.open_wait(work, opened)
 
     def _await(self, running: Sequence[_Running]) -> None:
         """Wait for every call; end the late ones, and all of them when the turn is interrupted."""
@@ -216,7 +216,10 @@ class StepCalls:
         result = ToolResult(call_id=call.id, text=clean(output.text), is_error=output.is_error)
         with context.database.transaction() as work:
             context.guard(work)
-            journal.end(work, self._place, call, result)
+            stored = journal.end(work, self._place, call, result)
+        if not stored:
+            _log.info("a result came too late", call=call.id, tool=call.name)
+            return
         context.failpoints.hit("tool.record.after")
         self._run.events.emit(
             EventType.TOOL_FINISHED,

@@ -1,14 +1,17 @@
 """Make a transcript valid before it is sent: the smallest broken part goes, never the history.
 
 Valid is what every provider accepts: no empty message, roles alternate, each call of an assistant
-message has exactly one result in the message right after it, and no result stands elsewhere.
+message has exactly one result in the message right after it, no result stands elsewhere, and no
+call has the id of another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, count
 
-from habakkuk.llm.types import Block, Message, Role, Text, ToolCall, ToolResult
+from habakkuk.llm.types import Block, Message, Role, Text, Thinking, ToolCall, ToolResult
 
 INTERRUPTED = (
     "interrupted: the server stopped while this call ran; it may or may not have taken effect. "
@@ -18,16 +21,27 @@ INTERRUPTED = (
 
 def repair(messages: Sequence[Message]) -> tuple[Message, ...]:
     """Return the nearest valid transcript. Applied to a valid one it changes nothing."""
-    return tuple(_close_pairs(_merge(_nonempty(messages))))
+    closed = _close_pairs(_merge(_nonempty(messages)))
+    # A message that held only results of nobody is gone: its neighbours have one role.
+    return tuple(_rename(_merge(closed)))
 
 
 def _nonempty(messages: Iterable[Message]) -> list[Message]:
     kept = []
     for message in messages:
-        blocks = tuple(b for b in message.blocks if not (isinstance(b, Text) and not b.text))
+        blocks = tuple(block for block in message.blocks if _belongs(block, message.role))
         if blocks:
             kept.append(Message(message.role, blocks))
     return kept
+
+
+def _belongs(block: Block, role: Role) -> bool:
+    """Whether a block says something and may stand in a message of this role."""
+    if isinstance(block, Text):
+        return bool(block.text.strip())
+    if isinstance(block, ToolResult):
+        return role is Role.USER
+    return role is Role.ASSISTANT or not isinstance(block, ToolCall | Thinking)
 
 
 def _merge(messages: Iterable[Message]) -> list[Message]:
@@ -63,8 +77,46 @@ def _close_pairs(messages: Sequence[Message]) -> list[Message]:
 
 def _results(calls: Sequence[ToolCall], blocks: Sequence[Block]) -> tuple[Block, ...]:
     """Return one result for each call, in the order of the calls, and none besides."""
-    found = {b.call_id: b for b in reversed(blocks) if isinstance(b, ToolResult)}
+    found: dict[str, list[ToolResult]] = defaultdict(list)
+    for block in reversed(blocks):
+        if isinstance(block, ToolResult):
+            found[block.call_id].append(block)
     return tuple(
-        found.get(call.id) or ToolResult(call_id=call.id, text=INTERRUPTED, is_error=True)
+        found[call.id].pop()
+        if found[call.id]
+        else ToolResult(call_id=call.id, text=INTERRUPTED, is_error=True)
         for call in calls
     )
+
+
+def _rename(messages: Sequence[Message]) -> list[Message]:
+    """Give a call whose id was used before another one, and its result with it."""
+    taken: set[str] = set()
+    renamed: list[Message] = []
+    fresh: list[str] = []
+    for message in messages:
+        if message.role is Role.ASSISTANT:
+            fresh = [_untaken(call.id, taken) for call in message.calls]
+        names = iter(fresh)
+        renamed.append(Message(message.role, tuple(_named(b, names) for b in message.blocks)))
+    return renamed
+
+
+def _untaken(call_id: str, taken: set[str]) -> str:
+    """Return the id, or the first of its numbered forms that is not taken, and take it."""
+    fresh = next(
+        name for name in chain([call_id], (f"{call_id}_{n}" for n in count(2))) if name not in taken
+    )
+    taken.add(fresh)
+    return fresh
+
+
+def _named(block: Block, names: Iterator[str]) -> Block:
+    """Return a call or a result under the next name; they stand in the same order."""
+    if isinstance(block, ToolCall):
+        name = next(names)
+        return block if block.id == name else block.model_copy(update={"id": name})
+    if isinstance(block, ToolResult):
+        name = next(names)
+        return block if block.call_id == name else block.model_copy(update={"call_id": name})
+    return block

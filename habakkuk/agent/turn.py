@@ -91,6 +91,8 @@ class _Turn:
         self._stored: list[StoredMessage] = []
         self._step = 0
         self._asked = 0
+        # A turn that begins in this run was loaded before its row said so.
+        self._began = run.turn.began or run.ports.clock.now()
         self._model: ModelStep | None = None
 
     def run(self) -> None:
@@ -145,7 +147,7 @@ class _Turn:
         messages = [item.message for item in self._stored]
         self._model = ModelStep(self._run, self._step, messages)
         finished = self._model.call()
-        if finished.stop is StopReason.END and not finished.blocks:
+        if _is_blank(finished):
             self._model = ModelStep(self._run, self._step, messages)
             finished = self._model.call()
         return finished
@@ -153,20 +155,16 @@ class _Turn:
     def _answer(self, finished: Finished) -> bool:
         """Store what the model said; True when that ends the turn."""
         message = Message(Role.ASSISTANT, finished.blocks)
-        if message.calls or finished.stop is StopReason.PAUSE:
+        if message.calls or (finished.stop is StopReason.PAUSE and finished.blocks):
             self._append(message)
             return False
         self._run.context.failpoints.hit("model.call.after")
         text = visible(finished.blocks)
-        notices = list(finished.notices)
-        if finished.stop is StopReason.LENGTH:
-            notices.append(_LENGTH)
-        if not text:
-            notices.append(_REFUSED if finished.stop is StopReason.REFUSAL else _BLANK)
+        notices = [*map(_sentence, finished.notices), *_endnotes(finished.stop, text)]
         ending = Ending(
             Outcome.ANSWERED,
             self._step,
-            [message] if finished.blocks else [_said(notices[-1])],
+            [message] if text else [_said(notices[-1])],
             text,
             " ".join(notices),
             {"model": str(finished.model)},
@@ -178,17 +176,18 @@ class _Turn:
         append(self._run, self._step, message, {})
         self._stored.append(StoredMessage(0, self._run.turn.id, self._step, message))
         self._step += 1
+        self._model = None
         if message.role is Role.ASSISTANT:
             self._asked += 1
 
     def _over_budget(self) -> bool:
         """End the turn when it used up its steps or its time; what it did stays."""
-        agent, turn = self._run.agent, self._run.turn
+        agent = self._run.agent
         notice = ""
         if self._asked >= agent.max_steps:
             notice = f"Stopped after {agent.max_steps} steps without a final answer."
-        elif turn.began is not None:
-            used = (self._run.ports.clock.now() - turn.began).total_seconds()
+        else:
+            used = (self._run.ports.clock.now() - self._began).total_seconds()
             if used > agent.turn_timeout:
                 notice = f"Stopped after {used / 60:.0f} minutes without a final answer."
         if not notice:
@@ -204,13 +203,10 @@ class _Turn:
         if last.calls:
             results = StepCalls(self._run, self._step - 1, last.calls).stopped()
             messages.append(Message(Role.USER, results))
-        shown = self._model.shown if self._model else ""
+        shown = self._model.shown.strip() if self._model else ""
         partial = Text(text=shown or "[stopped by the user]", partial=True)
         messages.append(Message(Role.ASSISTANT, (partial,)))
-        end_turn(
-            self._run,
-            Ending(Outcome.CANCELLED, self._step, messages, shown.strip(), _STOPPED),
-        )
+        end_turn(self._run, Ending(Outcome.CANCELLED, self._step, messages, shown, _STOPPED))
 
     def _end_cut(self, cut: StreamCut) -> None:
         blocks = tuple(b for b in cut.blocks if b.type in ("text", "thinking"))
@@ -220,9 +216,29 @@ class _Turn:
         end_turn(self._run, replace(ending, error=str(cut)))
 
     def _end_failed(self, reason: str) -> None:
-        notice = f"{reason} {_RETRY}" if reason.endswith(".") else f"{reason}. {_RETRY}"
+        notice = f"{_sentence(reason)} {_RETRY}"
         ending = Ending(Outcome.FAILED, self._step, (), "", notice, {"retry": True}, reason)
         end_turn(self._run, ending)
+
+
+def _is_blank(finished: Finished) -> bool:
+    """Whether nothing came that a person or the turn can use, for no reason that explains it."""
+    if finished.stop in (StopReason.LENGTH, StopReason.REFUSAL):
+        return False
+    return not visible(finished.blocks) and not Message(Role.ASSISTANT, finished.blocks).calls
+
+
+def _endnotes(stop: StopReason, text: str) -> list[str]:
+    """Return what Habakkuk says of an answer's end; always something when there is no text."""
+    if stop is StopReason.LENGTH:
+        return [_LENGTH]
+    if text:
+        return []
+    return [_REFUSED if stop is StopReason.REFUSAL else _BLANK]
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _said(text: str) -> Message:

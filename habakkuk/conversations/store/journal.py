@@ -54,15 +54,16 @@ def start(work: Work, place: Place, calls: Sequence[ToolCall]) -> None:
     work.execute_many(_START, [_row(place, call) for call in calls])
 
 
-def wait(work: Work, place: Place, call: ToolCall) -> None:
-    """Mark a call as waiting. After a guard."""
-    work.execute(_WAIT, session_id=place.session_id, call_id=call.id)
+def wait(work: Work, place: Place, call: ToolCall) -> bool:
+    """Mark a call as waiting; False when it was given up meanwhile. After a guard."""
+    marked = work.execute(_WAIT, session_id=place.session_id, call_id=call.id)
+    return bool(marked.rowcount)
 
 
-def end(work: Work, place: Place, call: ToolCall, result: ToolResult) -> None:
-    """Write one call's result; the first one stands. After a guard."""
+def end(work: Work, place: Place, call: ToolCall, result: ToolResult) -> bool:
+    """Write one call's result; False when it has one, which stands. After a guard."""
     stored = orjson.dumps({"text": result.text, "is_error": result.is_error}).decode()
-    work.execute(_END, **_row(place, call), result=stored)
+    return bool(work.execute(_END, **_row(place, call), result=stored).rowcount)
 
 
 def _row(place: Place, call: ToolCall) -> dict[str, Any]:

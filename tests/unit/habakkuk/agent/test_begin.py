@@ -1,0 +1,37 @@
+"""Taken messages become one user message; the time stands there and never in the prompt."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from habakkuk.agent.begin import user_message
+from habakkuk.llm.types import Role
+
+MOMENT = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("zone", "note"),
+    [
+        ("UTC", "[Sun 2026-10-25 00:30 UTC]\n"),
+        ("Europe/Berlin", "[Sun 2026-10-25 02:30 CEST]\n"),
+        ("America/New_York", "[Sat 2026-10-24 20:30 EDT]\n"),
+        ("Asia/Shanghai", "[Sun 2026-10-25 08:30 CST]\n"),
+        ("Australia/Lord_Howe", "[Sun 2026-10-25 11:30 +11]\n"),
+    ],
+)
+def test_the_message_is_led_by_its_time_in_the_zone(zone: str, note: str) -> None:
+    message = user_message([("hello", MOMENT)], ZoneInfo(zone))
+    assert message.role is Role.USER
+    assert message.text == note + "hello"
+
+
+def test_several_messages_are_one_with_the_time_of_the_first() -> None:
+    later = MOMENT.replace(minute=31)
+    message = user_message(
+        [("one", MOMENT), ("two\nlines", later), ("three", later)], ZoneInfo("UTC")
+    )
+    assert message.text == "[Sun 2026-10-25 00:30 UTC]\none\ntwo\nlines\nthree"

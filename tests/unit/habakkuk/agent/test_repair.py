@@ -1,0 +1,198 @@
+"""A transcript is valid before it is sent, and as little as possible is changed (K19, K21, K23)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from habakkuk.agent.repair import INTERRUPTED, repair
+from habakkuk.llm.contract import Dialect, Profile
+from habakkuk.llm.providers.openai.encode import request_body
+from habakkuk.llm.types import (
+    Block,
+    LlmRequest,
+    Message,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
+from tests.fakes.transcript_rules import violations
+
+USER, ASSISTANT = Role.USER, Role.ASSISTANT
+ids = st.sampled_from(["a", "b", "c", "a_2"])
+blocks = st.one_of(
+    st.builds(Text, text=st.sampled_from(["", " ", "\n", "hello", "there"])),
+    st.builds(Thinking, text=st.sampled_from(["", "hm"])),
+    st.builds(ToolCall, id=ids, name=st.just("look"), input=st.just({})),
+    st.builds(ToolResult, call_id=ids, text=st.sampled_from(["", "fine"])),
+)
+messages = st.builds(Message, st.sampled_from(list(Role)), st.lists(blocks, max_size=4).map(tuple))
+transcripts = st.lists(messages, max_size=8)
+
+
+def call(name: str) -> ToolCall:
+    return ToolCall(id=name, name="look", input={})
+
+
+def result(name: str, text: str = "fine") -> ToolResult:
+    return ToolResult(call_id=name, text=text)
+
+
+def missing(name: str) -> ToolResult:
+    return ToolResult(call_id=name, text=INTERRUPTED, is_error=True)
+
+
+def user(*found: Block | str) -> Message:
+    return Message(USER, tuple(Text(text=b) if isinstance(b, str) else b for b in found))
+
+
+def assistant(*found: Block | str) -> Message:
+    return Message(ASSISTANT, tuple(Text(text=b) if isinstance(b, str) else b for b in found))
+
+
+def faults(transcript: Sequence[Message]) -> list[str]:
+    """Return what is wrong with a transcript, by rules written apart from the code."""
+    found: list[str] = []
+    seen: set[str] = set()
+    for place, message in enumerate(transcript):
+        before = transcript[place - 1] if place else None
+        if not message.blocks:
+            found.append(f"{place}: empty")
+        if before is not None and before.role is message.role:
+            found.append(f"{place}: two of one role")
+        asked = [c.id for c in before.calls] if before and before.role is ASSISTANT else []
+        answered = [b.call_id for b in message.blocks if isinstance(b, ToolResult)]
+        if answered != (asked if message.role is USER else []):
+            found.append(f"{place}: results {answered} for calls {asked}")
+        if message.role is USER and message.calls:
+            found.append(f"{place}: a person calls")
+        for one in message.calls:
+            if one.id in seen:
+                found.append(f"{place}: id {one.id} again")
+            seen.add(one.id)
+    if transcript and transcript[-1].calls:
+        found.append("the last calls have no results")
+    return found
+
+
+@settings(max_examples=400, deadline=None)
+@given(transcripts)
+def test_whatever_was_stored_becomes_valid(transcript: list[Message]) -> None:
+    repaired = repair(transcript)
+    assert faults(repaired) == []
+    assert repair(repaired) == repaired
+
+
+@settings(max_examples=200, deadline=None)
+@given(transcripts)
+def test_what_every_provider_demands_holds_on_the_wire(transcript: list[Message]) -> None:
+    repaired = repair([user("hello"), *transcript])
+    body = request_body(LlmRequest("be brief", repaired), Profile(), Dialect())
+    assert violations(body) == []
+
+
+@settings(max_examples=200, deadline=None)
+@given(transcripts)
+def test_no_word_is_lost(transcript: list[Message]) -> None:
+    def words(of: Sequence[Message]) -> list[tuple[Role, str]]:
+        return [
+            (message.role, block.text)
+            for message in of
+            for block in message.blocks
+            if isinstance(block, Text) and block.text.strip()
+        ]
+
+    assert sorted(words(repair(transcript))) == sorted(words(transcript))
+
+
+@settings(max_examples=200, deadline=None)
+@given(transcripts)
+def test_a_valid_transcript_is_left_as_it_is(transcript: list[Message]) -> None:
+    valid = repair(transcript)
+    assert not faults(valid)
+    assert repair(list(valid)) == valid
+
+
+def test_an_ordinary_transcript_is_not_touched() -> None:
+    transcript = (
+        user("[Mon 2026-11-30 09:00 UTC]\n", "look"),
+        assistant(Thinking(text="hm", signature="s"), "I look", call("a"), call("b")),
+        user(result("a"), result("b")),
+        assistant("done"),
+        user("thanks"),
+    )
+    assert repair(transcript) == transcript
+
+
+def test_a_kill_in_a_tool_leaves_an_interrupted_result() -> None:
+    transcript = [user("look"), assistant(call("a"), call("b"))]
+    assert repair(transcript)[-1] == user(missing("a"), missing("b"))
+
+
+def test_the_result_stands_before_the_message_that_came_after_the_kill() -> None:
+    transcript = [user("look"), assistant(call("a")), user("are you there?")]
+    assert repair(transcript)[-1] == user(missing("a"), "are you there?")
+
+
+def test_a_result_that_is_there_is_kept_beside_a_missing_one() -> None:
+    transcript = [user("look"), assistant(call("a"), call("b")), user(result("b"))]
+    assert repair(transcript)[-1] == user(missing("a"), result("b"))
+
+
+def test_calls_that_were_never_answered_are_closed_before_the_next_answer() -> None:
+    transcript = [user("look"), assistant(call("a")), assistant("done")]
+    assert repair(transcript) == (
+        user("look"),
+        assistant(call("a")),
+        user(missing("a")),
+        assistant("done"),
+    )
+
+
+def test_a_lone_result_at_the_end_goes_and_the_history_stays() -> None:
+    history = (user("one"), assistant("two"))
+    assert repair([*history, user(result("gone"))]) == history
+
+
+def test_a_history_cut_inside_a_pair_loses_the_orphan_alone() -> None:
+    transcript = [user(result("gone")), assistant("two"), user("three")]
+    assert repair(transcript) == (assistant("two"), user("three"))
+
+
+def test_neighbours_of_a_message_that_went_become_one() -> None:
+    transcript = [user("one"), assistant("two"), user(result("gone")), assistant("three")]
+    assert repair(transcript) == (user("one"), assistant("two", "three"))
+
+
+def test_a_second_result_for_one_call_goes() -> None:
+    transcript = [user("look"), assistant(call("a")), user(result("a", "1"), result("a", "2"))]
+    assert repair(transcript)[-1] == user(result("a", "1"))
+
+
+def test_messages_without_a_word_go() -> None:
+    assert repair([user("", " \n"), assistant("hi"), user("x", "")]) == (
+        assistant("hi"),
+        user("x"),
+    )
+
+
+def test_an_id_used_twice_is_told_apart_with_its_result() -> None:
+    transcript = [
+        user("look"),
+        assistant(call("a")),
+        user(result("a", "first")),
+        assistant(call("a"), call("a")),
+        user(result("a", "second"), result("a", "third")),
+    ]
+    repaired = repair(transcript)
+    assert repaired[:3] == tuple(transcript[:3])
+    assert repaired[3] == assistant(call("a_2"), call("a_3"))
+    assert repaired[4] == user(result("a_2", "second"), result("a_3", "third"))
+
+
+def test_nothing_stays_nothing() -> None:
+    assert repair([]) == ()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from habakkuk.accounts.types import Principal, Role
-from habakkuk.conversations.store import addresses, chat, transcript, turns
+from habakkuk.conversations.store import addresses, chat, summary, transcript, turns
+from habakkuk.conversations.store.summary import Listed
 from habakkuk.conversations.types import (
     Address,
     ChatMessage,
@@ -16,6 +17,7 @@ from habakkuk.conversations.types import (
 )
 from habakkuk.core.errors import NotFound
 from habakkuk.db.engine import Database
+from habakkuk.llm.types import Usage
 
 _PAGE = 200
 
@@ -56,6 +58,10 @@ class Conversations:
             self._database, None if everybody else principal.user.id, limit
         )
 
+    def listed(self, principal: Principal, channel: str, limit: int = 50) -> Sequence[Listed]:
+        """Return the person's own conversations on a channel, the newest first."""
+        return summary.of_user(self._database, channel, principal.user.id, limit)
+
     def transcript(self, principal: Principal, session_id: str) -> Sequence[StoredMessage]:
         """Return what the model sees of a session. Raises NotFound."""
         self.session(principal, session_id)
@@ -73,6 +79,10 @@ class Conversations:
         if turn.reply_seq is None:
             return None
         return chat.one(self._database, turn.conversation_id, turn.reply_seq)
+
+    def usage(self, turn: Turn) -> Usage | None:
+        """Return what a turn's model calls used together; None when none was counted."""
+        return summary.usage_of(self._database, turn.session_id, turn.id)
 
     def after(self, conversation_id: str, seq: int, limit: int = _PAGE) -> Sequence[ChatMessage]:
         """Return the chat messages after `seq`, oldest first. The caller has checked the person."""

@@ -43,6 +43,11 @@ class Principal:
     user: User
     scopes: frozenset[Scope]
 
+    @property
+    def user_id(self) -> str:
+        """The person's id."""
+        return self.user.id
+
     def may(self, scope: Scope) -> bool:
         """Whether the credential covers `scope`; admin covers all."""
         return scope in self.scopes or Scope.ADMIN in self.scopes

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
-from habakkuk.accounts.types import Principal, Role
 from habakkuk.conversations.store import addresses, chat, summary, transcript, turns
 from habakkuk.conversations.store.summary import Listed
 from habakkuk.conversations.types import (
@@ -22,6 +22,19 @@ from habakkuk.llm.types import Usage
 _PAGE = 200
 
 
+class Viewer(Protocol):
+    """Who looks: an account's principal is one."""
+
+    @property
+    def user_id(self) -> str:
+        """The person."""
+        ...
+
+    def sees(self, owner_id: str | None) -> bool:
+        """Whether the person may see what belongs to this user; None is what nobody owns."""
+        ...
+
+
 class Conversations:
     """The readers of one process."""
 
@@ -29,48 +42,47 @@ class Conversations:
         """Use the pool of this process."""
         self._database = database
 
-    def find(self, principal: Principal, address: Address) -> Conversation:
+    def find(self, viewer: Viewer, address: Address) -> Conversation:
         """Return the conversation at an address. Raises NotFound."""
         found = addresses.find(self._database, address)
-        if found is None or not principal.sees(found.user_id):
+        if found is None or not viewer.sees(found.user_id):
             raise NotFound("there is no such conversation")
         return found
 
-    def session(self, principal: Principal, session_id: str) -> Session:
+    def session(self, viewer: Viewer, session_id: str) -> Session:
         """Return a session. Raises NotFound."""
         found = addresses.get_session(self._database, session_id)
-        if found is None or not principal.sees(found.user_id):
+        if found is None or not viewer.sees(found.user_id):
             raise NotFound(f"there is no session {session_id!r}")
         return found
 
-    def of_session(self, principal: Principal, session_id: str) -> Conversation:
+    def of_session(self, viewer: Viewer, session_id: str) -> Conversation:
         """Return the conversation that a session belongs to. Raises NotFound."""
-        session = self.session(principal, session_id)
+        session = self.session(viewer, session_id)
         found = addresses.get(self._database, session.conversation_id)
         if found is None:
             raise NotFound(f"there is no session {session_id!r}")
         return found
 
-    def sessions(self, principal: Principal, limit: int = 50) -> Sequence[Session]:
+    def sessions(self, viewer: Viewer, limit: int = 50) -> Sequence[Session]:
         """Return the newest sessions that the person may see."""
-        everybody = principal.user.role is Role.OWNER
         return addresses.list_sessions(
-            self._database, None if everybody else principal.user.id, limit
+            self._database, None if viewer.sees(None) else viewer.user_id, limit
         )
 
-    def listed(self, principal: Principal, channel: str, limit: int = 50) -> Sequence[Listed]:
+    def listed(self, viewer: Viewer, channel: str, limit: int = 50) -> Sequence[Listed]:
         """Return the person's own conversations on a channel, the newest first."""
-        return summary.of_user(self._database, channel, principal.user.id, limit)
+        return summary.of_user(self._database, channel, viewer.user_id, limit)
 
-    def transcript(self, principal: Principal, session_id: str) -> Sequence[StoredMessage]:
+    def transcript(self, viewer: Viewer, session_id: str) -> Sequence[StoredMessage]:
         """Return what the model sees of a session. Raises NotFound."""
-        self.session(principal, session_id)
+        self.session(viewer, session_id)
         return transcript.load(self._database, session_id)
 
-    def turn(self, principal: Principal, turn_id: str) -> Turn:
+    def turn(self, viewer: Viewer, turn_id: str) -> Turn:
         """Return a turn. Raises NotFound."""
         found = turns.get(self._database, turn_id)
-        if found is None or not principal.sees(found.user_id):
+        if found is None or not viewer.sees(found.user_id):
             raise NotFound(f"there is no turn {turn_id!r}")
         return found
 

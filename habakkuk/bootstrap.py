@@ -22,7 +22,9 @@ from habakkuk.core.errors import ConfigurationError
 from habakkuk.core.failpoints import Failpoints
 from habakkuk.core.redaction import Redactor, secret_values
 from habakkuk.core.redis import RedisGate
+from habakkuk.db.cooperate import cooperate_with_gevent
 from habakkuk.db.engine import Database, DatabaseAway
+from habakkuk.db.ping import ping_away
 from habakkuk.events.hub import LiveHub
 from habakkuk.events.publisher import Publisher
 from habakkuk.gateway.service import Gateway
@@ -72,6 +74,10 @@ class Container:
         """Name the parts that are away while the server goes on."""
         return ["redis"] if self.redis is None or self.redis.ping_away() else []
 
+    def database_away(self) -> bool:
+        """Ask PostgreSQL; True when it does not answer."""
+        return ping_away(self.database)
+
     def close(self) -> None:
         """Let go of connections and threads."""
         self.live.stop()
@@ -92,6 +98,7 @@ def build(
     replaces the wake-ups over the broker, for tests.
     """
     database_url, redis_url = _urls(settings)
+    cooperate_with_gevent()
     database = Database(database_url, pool_size=pool_size, name=f"habakkuk {name}")
     redis = RedisGate(redis_url)
     handlers: dict[str, JobHandler] = {}
@@ -99,10 +106,8 @@ def build(
     failpoints = _failpoints(settings)
     jobs = Jobs(database, wake, handlers)
     selection = select(settings)
-    models = Registry(selection.endpoints)
-    publisher = Publisher(redis)
     live = LiveHub(redis)
-    tool_pool = ToolPool()
+    health = partial(_health, jobs, redis, selection)
     container = Container(
         settings=settings,
         database=database,
@@ -115,16 +120,14 @@ def build(
         accounts=Accounts(database),
         conversations=Conversations(database),
         blobs=Blobs(settings.home / "blobs", database, failpoints),
-        gateway=Gateway(
-            database, jobs, settings.config, failpoints, partial(_health, jobs, redis, selection)
-        ),
-        publisher=publisher,
+        gateway=Gateway(database, jobs, settings.config, failpoints, health),
+        publisher=Publisher(redis),
         live=live,
         done=DoneListener(database, partial(_hint, live)),
         selection=selection,
-        models=models,
+        models=Registry(selection.endpoints),
         handlers=handlers,
-        tool_pool=tool_pool,
+        tool_pool=ToolPool(),
     )
     _add_handlers(container, handlers)
     return container

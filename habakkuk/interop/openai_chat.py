@@ -1,0 +1,229 @@
+"""OpenAI Chat Completions as a server speaks it: requests understood, answers put in its shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field
+
+from habakkuk.core.errors import Invalid
+from habakkuk.core.ids import derive
+from habakkuk.llm.types import Message, Role, Text, Usage, blocks_to_json
+
+MODEL_PREFIX = "habakkuk/"
+_INSTRUCTIONS = "[Instructions from the client]\n"
+_BEGUN = "[The client's conversation begins with an answer]"
+_ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT}
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    type: str = Field(max_length=100)
+    text: str | None = None
+
+
+class ClientMessage(BaseModel):
+    """One message of a request."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    role: str = Field(max_length=100)
+    content: str | list[_Part] | None = None
+
+
+class StreamOptions(BaseModel):
+    """What a stream should carry besides."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    include_usage: bool | None = None
+
+
+class CompletionRequest(BaseModel):
+    """A request body. Sampling parameters and whatever else is unknown are accepted and ignored."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    model: str = Field(default="", max_length=300)
+    messages: list[ClientMessage] = Field(min_length=1, max_length=10_000)
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    n: int | None = None
+    tools: list[Any] | None = None
+    functions: list[Any] | None = None
+
+
+class RefusedParameter(Invalid):
+    """A request asks for something that is not offered; `param` names where."""
+
+    def __init__(self, message: str, param: str) -> None:
+        """Keep the parameter for the error's shape."""
+        super().__init__(message)
+        self.param = param
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A request understood: the text to answer, and what a new session starts with."""
+
+    text: str
+    seed: list[dict[str, Any]] = field(default_factory=list)
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What every part of one answer repeats. `created` is in seconds since 1970."""
+
+    turn: str
+    session: str
+    model: str
+    created: int
+
+    @property
+    def id(self) -> str:
+        """The answer's id, the same for a repeated request."""
+        return f"chatcmpl-{self.turn}"
+
+
+def read(request: CompletionRequest) -> Ask:
+    """Return what a request asks for. Raises RefusedParameter."""
+    if request.tools or request.functions:
+        param = "tools" if request.tools else "functions"
+        raise RefusedParameter(
+            "the agent works with its own tools; leave out `tools` and `functions`", param
+        )
+    if request.n is not None and request.n != 1:
+        raise RefusedParameter("one answer a request is given; leave out `n` or send 1", "n")
+    texts = [_text(message, place) for place, message in enumerate(request.messages)]
+    last = len(texts) - 1
+    if request.messages[last].role != "user":
+        raise RefusedParameter("the last message must have the role user", f"messages.{last}.role")
+    seed = _seed(request.messages[:-1], texts[:-1])
+    return Ask(texts[last], seed, _fingerprint(request))
+
+
+def agent_of(model: str, agents: Iterable[str], default: str) -> str:
+    """Return the agent that a model name means: any other name means the default."""
+    name = model.removeprefix(MODEL_PREFIX)
+    return name if model.startswith(MODEL_PREFIX) and name in set(agents) else default
+
+
+def _text(message: ClientMessage, place: int) -> str:
+    if message.role not in {"system", "developer", *_ROLES}:
+        raise RefusedParameter(
+            f"the role {message.role[:40]!r} is not accepted; send system, developer, user and"
+            " assistant messages",
+            f"messages.{place}.role",
+        )
+    if isinstance(message.content, str):
+        return message.content
+    parts = message.content or []
+    for number, part in enumerate(parts):
+        if part.type != "text" or part.text is None:
+            raise RefusedParameter(
+                f"content of the type {part.type[:40]!r} is not accepted; send text",
+                f"messages.{place}.content.{number}",
+            )
+    return "\n".join(part.text or "" for part in parts)
+
+
+def _seed(messages: Sequence[ClientMessage], texts: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the earlier messages as transcript JSON that begins with the user and alternates."""
+    notes = []
+    spoken: list[tuple[Role, list[str]]] = []
+    for message, text in zip(messages, texts, strict=True):
+        role = _ROLES.get(message.role)
+        if not text.strip():
+            continue
+        if role is None:
+            notes.append(text)
+        elif spoken and spoken[-1][0] is role:
+            spoken[-1][1].append("\n\n" + text)
+        else:
+            spoken.append((role, [text]))
+    begun = [_INSTRUCTIONS + "\n\n".join(notes) + "\n\n"] if notes else []
+    if spoken and spoken[0][0] is Role.USER:
+        spoken[0][1][:0] = begun
+    elif spoken or begun:
+        spoken.insert(0, (Role.USER, begun or [_BEGUN]))
+    return [_stored(role, pieces) for role, pieces in spoken]
+
+
+def _stored(role: Role, pieces: Sequence[str]) -> dict[str, Any]:
+    message = Message(role, tuple(Text(text=piece) for piece in pieces))
+    return {"role": str(role), "blocks": blocks_to_json(message.blocks)}
+
+
+def _fingerprint(request: CompletionRequest) -> str:
+    """Return what tells requests apart that carry one Idempotency-Key."""
+    body = request.model_dump(mode="json", include={"model", "messages"})
+    return derive("req", orjson.dumps(body, option=orjson.OPT_SORT_KEYS).decode())
+
+
+def completion(frame: Frame, text: str, finish: str, usage: Usage | None) -> dict[str, Any]:
+    """Return a whole answer."""
+    message = {"role": "assistant", "content": text, "refusal": None}
+    choice = {"index": 0, "message": message, "finish_reason": finish, "logprobs": None}
+    body = _framed(frame, "chat.completion") | {"choices": [choice]}
+    return body | ({"usage": usage_body(usage)} if usage is not None else {})
+
+
+def chunk(frame: Frame, delta: dict[str, str], finish: str | None = None) -> dict[str, Any]:
+    """Return one piece of a streamed answer."""
+    choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
+    return _framed(frame, "chat.completion.chunk") | {"choices": [choice]}
+
+
+def usage_chunk(frame: Frame, usage: Usage) -> dict[str, Any]:
+    """Return the piece after the last, which carries the usage alone."""
+    return _framed(frame, "chat.completion.chunk") | {"choices": [], "usage": usage_body(usage)}
+
+
+def _framed(frame: Frame, kind: str) -> dict[str, Any]:
+    own = {"session": frame.session, "turn": frame.turn}
+    return {
+        "id": frame.id,
+        "object": kind,
+        "created": frame.created,
+        "model": frame.model,
+        "habakkuk": own,
+    }
+
+
+def usage_body(usage: Usage) -> dict[str, Any]:
+    """Return tokens as OpenAI counts them."""
+    return {
+        "prompt_tokens": usage.input,
+        "completion_tokens": usage.output,
+        "total_tokens": usage.input + usage.output,
+        "prompt_tokens_details": {"cached_tokens": usage.cache_read},
+        "completion_tokens_details": {"reasoning_tokens": usage.reasoning},
+    }
+
+
+def error_body(
+    message: str, kind: str, param: str | None = None, code: str | None = None
+) -> dict[str, Any]:
+    """Return an error."""
+    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+
+
+def models(agents: Iterable[str], created: int) -> dict[str, Any]:
+    """Return the list of models: one an agent."""
+    return {
+        "object": "list",
+        "data": [
+            {
+                "id": MODEL_PREFIX + agent,
+                "object": "model",
+                "created": created,
+                "owned_by": "habakkuk",
+            }
+            for agent in agents
+        ],
+    }

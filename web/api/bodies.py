@@ -1,0 +1,216 @@
+"""The shapes of the JSON API."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from habakkuk.conversations.types import ChatMessage, Session, Turn
+
+# No slash, since it stands in paths, and no control characters.
+ConversationName = Annotated[
+    str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^/\x00-\x1f\x7f\ufffd]+$")
+]
+Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,100}$")]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _Query(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class SendBody(_Body):
+    """A message to a conversation. The same `id` again changes nothing."""
+
+    conversation: ConversationName
+    text: str
+    agent: str | None = Field(default=None, max_length=100)
+    id: str | None = Field(default=None, min_length=1, max_length=200)
+
+
+class Sent(BaseModel):
+    """What became of it: `turn` answers it, or `reply` did already when it was a command."""
+
+    conversation: str
+    turn: str | None
+    session: str
+    seq: int
+    duplicate: bool
+    reply: str | None
+
+
+class ConversationPath(BaseModel):
+    """The conversation in an address."""
+
+    conversation: ConversationName
+
+
+class IdPath(BaseModel):
+    """The id in an address."""
+
+    id: Id
+
+
+class HistoryQuery(_Query):
+    """Which part of a history: the newest `limit` messages before `before`."""
+
+    limit: int = Field(default=50, ge=1, le=200)
+    before: int | None = Field(default=None, ge=1, le=2**62)
+
+
+class EventsQuery(_Query):
+    """Where a stream goes on: after this sequence number."""
+
+    after: int | None = Field(default=None, ge=0, le=2**62)
+
+
+class ListQuery(_Query):
+    """How many to list."""
+
+    limit: int = Field(default=50, ge=1, le=200)
+
+
+class WaitQuery(_Query):
+    """How many seconds to wait for the turn's end."""
+
+    wait: float = Field(default=0, ge=0, le=300, allow_inf_nan=False)
+
+
+class MessageBody(BaseModel):
+    """One chat message."""
+
+    seq: int
+    author: str
+    kind: str
+    text: str
+    data: dict[str, Any]
+    state: str
+    turn: str | None
+    created: datetime
+
+    @classmethod
+    def of(cls, row: ChatMessage) -> MessageBody:
+        """Return a row as clients see it."""
+        return cls(
+            seq=row.seq,
+            author=row.author,
+            kind=row.kind,
+            text=row.body,
+            data=row.data,
+            state=row.state,
+            turn=row.turn_id,
+            created=row.created,
+        )
+
+
+class HistoryBody(BaseModel):
+    """Chat messages, oldest first."""
+
+    conversation: str
+    session: str
+    messages: list[MessageBody]
+
+
+class ListedBody(BaseModel):
+    """One conversation of a list."""
+
+    conversation: str
+    agent: str
+    session: str
+    title: str | None
+    last_seq: int
+    updated: datetime
+
+
+class ListBody(BaseModel):
+    """The person's conversations, newest first."""
+
+    conversations: list[ListedBody]
+
+
+class TurnBody(BaseModel):
+    """A turn: `state` is queued, running, waiting or ended, then with `outcome` and `reply`."""
+
+    id: str
+    session: str
+    state: str
+    outcome: str | None
+    reply: MessageBody | None
+    created: datetime
+    began: datetime | None
+    ended: datetime | None
+
+    @classmethod
+    def of(cls, turn: Turn, state: str, reply: ChatMessage | None) -> TurnBody:
+        """Return a turn as clients see it."""
+        return cls(
+            id=turn.id,
+            session=turn.session_id,
+            state=state,
+            outcome=turn.outcome,
+            reply=MessageBody.of(reply) if reply is not None else None,
+            created=turn.created,
+            began=turn.began,
+            ended=turn.ended,
+        )
+
+
+class SessionBody(BaseModel):
+    """A session without its transcript."""
+
+    id: str
+    agent: str
+    title: str | None
+    created: datetime
+    updated: datetime
+
+    @classmethod
+    def of(cls, session: Session) -> SessionBody:
+        """Return a session as clients see it."""
+        return cls(
+            id=session.id,
+            agent=session.agent,
+            title=session.title,
+            created=session.created,
+            updated=session.updated,
+        )
+
+
+class SessionsBody(BaseModel):
+    """Sessions, newest first."""
+
+    sessions: list[SessionBody]
+
+
+class TranscriptMessage(BaseModel):
+    """One message as the model sees it."""
+
+    seq: int
+    turn: str
+    role: str
+    blocks: list[dict[str, Any]]
+
+
+class TranscriptBody(BaseModel):
+    """A session with its transcript."""
+
+    session: SessionBody
+    messages: list[TranscriptMessage]
+
+
+class ErrorDetail(BaseModel):
+    """What went wrong: `type` for programs, `message` for people."""
+
+    type: str
+    message: str
+
+
+class ErrorBody(BaseModel):
+    """Every error of the JSON API."""
+
+    error: ErrorDetail

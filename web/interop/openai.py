@@ -1,0 +1,161 @@
+"""The OpenAI-compatible API: each request is an ordinary turn, which goes on without its client."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from flask import Response, request
+from flask_openapi.blueprint import APIBlueprint
+from flask_openapi.models.tag import Tag
+
+from habakkuk.accounts.types import Scope
+from habakkuk.conversations.types import Address, Outcome, Turn
+from habakkuk.core.errors import Conflict, Invalid, NotFound
+from habakkuk.core.ids import derive, random_id
+from habakkuk.gateway.types import Inbound
+from habakkuk.interop.openai_chat import (
+    MODEL_PREFIX,
+    Ask,
+    CompletionRequest,
+    Frame,
+    agent_of,
+    completion,
+    models,
+    read,
+)
+from web.answers import json_answer
+from web.clients import watcher
+from web.errors import failure
+from web.guards import needs
+from web.headers import SESSION_HEADER
+from web.interop.openai_stream import CompletionStream, finish_reason
+from web.site import container, note_session, principal
+from web.sse import sse_response
+from web.waiting import wait_for_end
+
+CHANNEL = "openai"
+_SESSION_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
+_MAX_KEY = 255
+# The date of the API's first form; the list has to say one.
+_MODELS_CREATED = 1_764_460_800
+api = APIBlueprint(
+    "openai",
+    __name__,
+    url_prefix="/v1",
+    abp_tags=[Tag(name="OpenAI-compatible")],
+    abp_security=[{"token": []}],
+)
+
+
+@dataclass(frozen=True)
+class _Started:
+    """A request's turn and how its answers are framed."""
+
+    turn: Turn
+    frame: Frame
+
+
+@api.get("/models")
+@needs(Scope.READ)
+def list_models() -> Response:
+    """List one model for each agent."""
+    return json_answer(models(container().settings.config.agents, _MODELS_CREATED))
+
+
+@api.get("/models/<path:model>")
+@needs(Scope.READ)
+def show_model(model: str) -> Response:
+    """Return one model."""
+    listed = models(container().settings.config.agents, _MODELS_CREATED)["data"]
+    for found in listed:
+        if found["id"] == model:
+            return json_answer(found)
+    raise NotFound("there is no such model; GET /v1/models lists them")
+
+
+@api.post("/chat/completions")
+@needs(Scope.CHAT)
+def create_completion(body: CompletionRequest) -> Response:
+    """Answer the last message, whole or as it is written."""
+    started = _start(body, read(body))
+    if not body.stream:
+        return _whole(started)
+    options = body.stream_options
+    wants_usage = options is not None and bool(options.include_usage)
+    stream = CompletionStream(container(), principal(), started.frame, watcher(), usage=wants_usage)
+    return sse_response(stream.parts())
+
+
+def _start(body: CompletionRequest, ask: Ask) -> _Started:
+    """Admit the request's message, or find the turn of the same request before."""
+    parts = container()
+    inbound = _inbound(body, ask)
+    admitted = parts.gateway.admit(inbound)
+    note_session(admitted.session_id)
+    parts.live.hint(admitted.session_id)
+    turn = parts.conversations.turn(principal(), admitted.turn_id or "")
+    if admitted.duplicate and turn.reply_to.get("request") != ask.fingerprint:
+        raise Conflict("this Idempotency-Key came with another request before; use a new one")
+    frame = Frame(
+        turn.id, turn.session_id, MODEL_PREFIX + turn.agent, int(turn.created.timestamp())
+    )
+    return _Started(turn, frame)
+
+
+def _inbound(body: CompletionRequest, ask: Ask) -> Inbound:
+    own = principal()
+    key = _idempotency_key()
+    remote_id = derive("idem", own.user.id, key) if key else None
+    reply_to = {"request": ask.fingerprint}
+    session = request.headers.get(SESSION_HEADER, "").strip()
+    if session:
+        if not _SESSION_ID.fullmatch(session):
+            raise NotFound("there is no such session")
+        address = container().conversations.of_session(own, session).address
+        return Inbound(
+            address,
+            own.user,
+            ask.text,
+            CHANNEL,
+            remote_id,
+            session_id=session,
+            commands=False,
+            reply_to=reply_to,
+        )
+    config = container().settings.config
+    chat = derive("chat", own.user.id, key) if key else random_id("chat")
+    return Inbound(
+        Address(CHANNEL, CHANNEL, chat),
+        own.user,
+        ask.text,
+        CHANNEL,
+        remote_id,
+        agent=agent_of(body.model, config.agents, config.main_agent),
+        commands=False,
+        seed=ask.seed,
+        reply_to=reply_to,
+    )
+
+
+def _idempotency_key() -> str:
+    key = request.headers.get("Idempotency-Key", "").strip()
+    if len(key) > _MAX_KEY:
+        raise Invalid(
+            f"the Idempotency-Key is too long; at most {_MAX_KEY} characters are accepted"
+        )
+    return key
+
+
+def _whole(started: _Started) -> Response:
+    parts = container()
+    turn = wait_for_end(parts, principal(), started.turn.id, watcher())
+    reply = parts.conversations.reply(turn)
+    text = reply.body if reply is not None else ""
+    if turn.outcome is Outcome.FAILED:
+        return failure(502, "turn_failed", text)
+    answer = completion(started.frame, text, finish_reason(turn), parts.conversations.usage(turn))
+    answer["habakkuk"]["outcome"] = turn.outcome
+    if reply is not None and reply.data.get("notice"):
+        answer["habakkuk"]["notice"] = reply.data["notice"]
+    return json_answer(answer)

@@ -1,0 +1,118 @@
+"""One streamed answer: what the model writes as it comes, ending in what was stored."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterator
+from typing import TypeVar
+
+from habakkuk.accounts.types import Principal
+from habakkuk.bootstrap import Container
+from habakkuk.conversations.types import Outcome, Turn
+from habakkuk.core.errors import Unavailable
+from habakkuk.events.types import EventType
+from habakkuk.interop.answer import AnswerText
+from habakkuk.interop.openai_chat import Frame, chunk, error_body, usage_chunk
+from web.sse import KEEPALIVE, sse
+
+T = TypeVar("T")
+_KEEPALIVE_SECONDS = 15.0
+_LOOK_SECONDS = 5.0
+_RETRY_SECONDS = 1.0
+
+
+class CompletionStream:
+    """Streams one turn to one client. The turn does not depend on it."""
+
+    def __init__(
+        self,
+        container: Container,
+        principal: Principal,
+        frame: Frame,
+        gone: Callable[[], bool],
+        *,
+        usage: bool,
+    ) -> None:
+        """Stream the turn of `frame`; `usage` adds a last piece with the tokens."""
+        self._container = container
+        self._principal = principal
+        self._frame = frame
+        self._gone = gone
+        self._usage = usage
+        self._spoke = time.monotonic()
+
+    def parts(self) -> Iterator[bytes]:
+        """Yield the stream, to its end or until the client has gone."""
+        yield sse(chunk(self._frame, {"role": "assistant", "content": ""}))
+        answer = AnswerText(self._frame.turn)
+        self._container.done.start()
+        turn = yield from self._live(answer)
+        if turn is None:
+            return
+        yield from self._end(answer, turn)
+        yield sse("[DONE]")
+
+    def _live(self, answer: AnswerText) -> Generator[bytes, None, Turn | None]:
+        """Yield text as it comes; return the turn once it ended, None when the client has gone."""
+        live, session = self._container.live, self._frame.session
+        with live.subscribed(session) as subscription:
+            yield from self._text(answer.replay(live.replay(session)))
+            turn = self._ended()
+            while turn is None and not self._gone():
+                event = subscription.get(_LOOK_SECONDS)
+                if event is not None:
+                    yield from self._text(answer.see(event))
+                    if answer.gap:
+                        yield from self._text(answer.replay(live.replay(session)))
+                if event is None or (
+                    event.type is EventType.TURN_ENDED and event.turn == self._frame.turn
+                ):
+                    turn = self._ended()
+                yield from self._kept_alive()
+            return turn
+
+    def _end(self, answer: AnswerText, turn: Turn) -> Iterator[bytes]:
+        reply = self._retried(lambda: self._container.conversations.reply(turn))
+        body = reply.body if reply is not None else ""
+        if turn.outcome is Outcome.FAILED:
+            yield sse(error_body(body, "api_error", code="turn_failed"))
+            return
+        yield from self._text(answer.finish(body))
+        yield sse(chunk(self._frame, {}, finish_reason(turn)))
+        if self._usage:
+            usage = self._retried(lambda: self._container.conversations.usage(turn))
+            if usage is not None:
+                yield sse(usage_chunk(self._frame, usage))
+
+    def _text(self, text: str) -> Iterator[bytes]:
+        if text:
+            self._spoke = time.monotonic()
+            yield sse(chunk(self._frame, {"content": text}))
+
+    def _kept_alive(self) -> Iterator[bytes]:
+        if time.monotonic() - self._spoke >= _KEEPALIVE_SECONDS:
+            self._spoke = time.monotonic()
+            yield KEEPALIVE
+
+    def _ended(self) -> Turn | None:
+        """Return the turn if it has ended; None also while the database is away."""
+        try:
+            turn = self._container.conversations.turn(self._principal, self._frame.turn)
+        except Unavailable:
+            return None
+        return turn if turn.ended is not None else None
+
+    def _retried(self, read: Callable[[], T]) -> T | None:
+        """Return what `read` returns once the database is there; None when the client has gone."""
+        while True:
+            try:
+                return read()
+            except Unavailable:
+                if self._gone():
+                    return None
+                time.sleep(_RETRY_SECONDS)
+
+
+def finish_reason(turn: Turn) -> str:
+    """Return why an answer ends, in OpenAI's words: length for one that broke off."""
+    return "length" if turn.outcome is Outcome.PARTIAL else "stop"

@@ -98,8 +98,7 @@ def build(
     replaces the wake-ups over the broker, for tests.
     """
     database_url, redis_url = _urls(settings)
-    cooperate_with_gevent()
-    database = Database(database_url, pool_size=pool_size, name=f"habakkuk {name}")
+    database = _database(database_url, name, pool_size)
     redis = RedisGate(redis_url)
     handlers: dict[str, JobHandler] = {}
     wake = wake or CeleryWake(redis_url, database)
@@ -131,6 +130,11 @@ def build(
     )
     _add_handlers(container, handlers)
     return container
+
+
+def _database(url: str, name: str, pool_size: int) -> Database:
+    cooperate_with_gevent()
+    return Database(url, pool_size=pool_size, name=f"habakkuk {name}")
 
 
 def _add_handlers(container: Container, handlers: dict[str, JobHandler]) -> None:

@@ -13,11 +13,21 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from habakkuk.llm.transport import Call, Calls, Plug, line_client
+from habakkuk.core.errors import Forbidden
+from habakkuk.core.lines import (
+    AddressInfo,
+    Call,
+    Calls,
+    LineBackend,
+    LineTransport,
+    Plug,
+)
+from habakkuk.llm.transport import line_client
 from tests.fakes.model_server import ModelServer
 
 # Self-signed for 127.0.0.1, made for these tests; it secures nothing.
 CERTIFICATE = Path(__file__).parents[2] / "fakes" / "tls" / "loopback.pem"
+ECHO = {"messages": [{"role": "user", "content": "hello"}]}
 BODY = {"messages": [{"role": "user", "content": "[[stall]] hello"}], "stream": True}
 
 
@@ -149,3 +159,64 @@ def test_a_host_that_cannot_be_a_name_is_a_connection_failure(
     http, _ = client
     with pytest.raises(httpx2.ConnectError):
         http.get("http://a..b/")
+
+
+# Who says where a name leads, and who connects.
+
+
+def addresses(*found: str, port: int) -> list[AddressInfo]:
+    return [(socket.AF_INET, socket.SOCK_STREAM, 0, "", (address, port)) for address in found]
+
+
+def test_only_the_resolvers_addresses_are_connected_to_and_the_host_is_named() -> None:
+    asked: list[tuple[str, int]] = []
+    with ModelServer() as server:
+        port = int(server.base_url.split(":")[2].removesuffix("/v1"))
+
+        def resolve(host: str, wanted: int) -> list[AddressInfo]:
+            asked.append((host, wanted))
+            return addresses("127.0.0.1", port=port)
+
+        transport = LineTransport(LineBackend(Calls(), resolve))
+        with httpx2.Client(transport=transport, trust_env=False) as http:
+            answer = http.post("http://model.example:81/v1/chat/completions", json=ECHO)
+    assert asked == [("model.example", 81)]
+    assert answer.status_code == 200
+    assert server.requests[0].headers["host"] == "model.example:81"
+
+
+def test_a_refusal_of_the_resolver_comes_out_as_it_is() -> None:
+    def resolve(host: str, port: int) -> list[AddressInfo]:
+        raise Forbidden(f"{host}:{port} is not public")
+
+    transport = LineTransport(LineBackend(Calls(), resolve))
+    with httpx2.Client(transport=transport, trust_env=False) as http:
+        with pytest.raises(Forbidden, match=r"inside\.example:80 is not public"):
+            http.get("http://inside.example/")
+
+
+def test_the_next_address_is_tried_when_one_does_not_answer() -> None:
+    tried: list[str] = []
+    with ModelServer() as server:
+        port = int(server.base_url.split(":")[2].removesuffix("/v1"))
+
+        def connect(sock: socket.socket, address: tuple[str, int]) -> None:
+            tried.append(address[0])
+            if address[0] == "192.0.2.1":
+                raise ConnectionRefusedError("nobody there")
+            sock.connect(("127.0.0.1", port))
+
+        def resolve(_: str, wanted: int) -> list[AddressInfo]:
+            return addresses("192.0.2.1", "192.0.2.2", port=wanted)
+
+        transport = LineTransport(LineBackend(Calls(), resolve, connect))
+        with httpx2.Client(transport=transport, trust_env=False) as http:
+            assert http.get("http://model.example/v1/models").status_code == 200
+    assert tried == ["192.0.2.1", "192.0.2.2"]
+
+
+def test_a_name_without_addresses_is_a_connection_failure() -> None:
+    transport = LineTransport(LineBackend(Calls(), lambda _host, _port: []))
+    with httpx2.Client(transport=transport, trust_env=False) as http:
+        with pytest.raises(httpx2.ConnectError, match=r"nowhere\.example has no address"):
+            http.get("http://nowhere.example/")

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from habakkuk.core.errors import ConfigurationError, LlmError
 from habakkuk.core.interrupt import Interrupt, Interrupted
+from habakkuk.core.lines import Call, Calls
 from habakkuk.core.text import shorten
 from habakkuk.llm.contract import AuthFailed, Endpoint, ModelMissing, NetworkFailed, Profile
 from habakkuk.llm.faults import Fault, hide_secrets, plain_headers, read_fault, translate
@@ -20,7 +21,7 @@ from habakkuk.llm.providers.openai.answer import Answer
 from habakkuk.llm.providers.openai.encode import request_body
 from habakkuk.llm.providers.openai.sse import Event, TooLong, events
 from habakkuk.llm.providers.openai.wire import Chunk
-from habakkuk.llm.transport import Call, Calls, line_client, line_timeout
+from habakkuk.llm.transport import line_client, line_timeout
 from habakkuk.llm.types import LlmEvent, LlmRequest, ModelRef, ToolCall
 
 # How long to read on after the end was seen, for usage (after finish_reason) and for the last

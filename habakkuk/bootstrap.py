@@ -94,8 +94,7 @@ def build(
 ) -> Container:
     """Make the parts of a process called `name`. Raises ConfigurationError.
 
-    `pool_size` is how many database connections it may hold (design: blueprint §10). `wake`
-    replaces the wake-ups over the broker, for tests.
+    `pool_size` is how many connections it may hold (blueprint §10); `wake` is for tests.
     """
     database_url, redis_url = _urls(settings)
     database = _database(database_url, name, pool_size)

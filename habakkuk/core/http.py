@@ -1,0 +1,209 @@
+"""The one client for outside addresses that people, models or pages name.
+
+A name is resolved once, every answer is checked, and only those answers are connected to: nothing
+between the check and the connection can change. Each redirect is a new request with a new check.
+Proxies of the environment are not used, since they would resolve the name themselves.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx2
+
+from habakkuk.core.addresses import name_refusal, refusal
+from habakkuk.core.errors import ExternalError
+from habakkuk.core.interrupt import Interrupt
+from habakkuk.core.lines import AddressInfo, Call, Calls, LineBackend, LineTransport, resolve_name
+
+_MAX_HOPS = 5
+_MAX_URL = 8192
+_REDIRECTS = {301, 302, 303, 307, 308}
+_ENCODINGS = {"", "identity", "gzip", "deflate"}
+# Headers that may follow a redirect to another origin; everything else could be a credential.
+_SAFE_HEADERS = {"accept", "accept-language", "user-agent"}
+# What a browser and a library read differently, or what has no place in a URL at all.
+_FORBIDDEN = re.compile(r"[\x00-\x20\x7f-\x9f\\\u2028\u2029\ufeff\ufffd]|%00|%0[ad]", re.IGNORECASE)
+_AGENT = "Habakkuk/1 (personal agent)"
+
+Resolve = Callable[[str, int], Sequence[AddressInfo]]
+Connect = Callable[[socket.socket, Any], None]
+
+
+class HttpRefused(ExternalError):
+    """The address may not be called. Never tried again."""
+
+
+class HttpFailed(ExternalError):
+    """The address was called, and no usable answer came."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much one fetch may take: seconds in all, and bytes after decoding."""
+
+    seconds: float = 30.0
+    max_bytes: int = 5_000_000
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """One answer. `url` is where it came from in the end; `cut`: the body was longer."""
+
+    url: str
+    status: int
+    content_type: str
+    body: bytes
+    cut: bool
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+class OutsideHttp:
+    """Fetches from public addresses only. Thread-safe; nothing is kept between fetches."""
+
+    def __init__(
+        self,
+        resolve: Resolve = resolve_name,
+        connect: Connect = socket.socket.connect,
+        own_addresses: Collection[str] = (),
+    ) -> None:
+        """`own_addresses` are the public ones of this server, refused like private ones.
+
+        Tests give a fake resolver and a connector that stays on loopback.
+        """
+        self._resolve = resolve
+        self._connect = connect
+        self._own = frozenset(own_addresses)
+
+    def get(
+        self,
+        url: str,
+        limits: Limits,
+        interrupt: Interrupt,
+        headers: Mapping[str, str] | None = None,
+    ) -> Fetched:
+        """Read `url`, following at most five redirects.
+
+        Raises HttpRefused for an address that may not be called, HttpFailed when no answer came
+        within the limits, and Interrupted.
+        """
+        calls = Calls()
+        call = Call(limits.seconds)
+        transport = LineTransport(LineBackend(calls, self._checked, self._connect))
+        timeout = httpx2.Timeout(limits.seconds)
+        with (
+            interrupt.freeing(call.cut),
+            calls.working(call),
+            httpx2.Client(transport=transport, timeout=timeout, trust_env=False) as client,
+        ):
+            try:
+                return self._follow(client, url, dict(headers or {}), limits)
+            except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL) as error:
+                interrupt.check()
+                if call.late:
+                    raise HttpFailed(
+                        f"no whole answer came within {limits.seconds:g} s", retryable=True
+                    ) from error
+                raise HttpFailed(_failure(error), retryable=True) from error
+
+    def _follow(
+        self, client: httpx2.Client, url: str, headers: dict[str, str], limits: Limits
+    ) -> Fetched:
+        target = checked_url(url)
+        for _ in range(_MAX_HOPS + 1):
+            request = client.build_request("GET", target, headers=_headers(headers))
+            response = client.send(request, stream=True, follow_redirects=False)
+            try:
+                location = response.headers.get("location")
+                if response.status_code not in _REDIRECTS or not location:
+                    return _read(response, limits)
+            finally:
+                response.close()
+            following = checked_url(str(target.join(location)))
+            if target.scheme == "https" and following.scheme == "http":
+                raise HttpRefused("it redirects from https to http")
+            if _origin(following) != _origin(target):
+                headers = {k: v for k, v in headers.items() if k.lower() in _SAFE_HEADERS}
+                client.cookies.clear()
+            target = following
+        raise HttpFailed(f"it redirects more than {_MAX_HOPS} times")
+
+    def _checked(self, host: str, port: int) -> Sequence[AddressInfo]:
+        """Resolve a host and return its addresses; one that is not public refuses all of them."""
+        why = name_refusal(host)
+        if why is not None:
+            raise HttpRefused(f"{host} may not be called: {why}")
+        found = self._resolve(host, port)
+        for _, _, _, _, address in found:
+            why = refusal(str(address[0])) or (
+                "this server itself" if address[0] in self._own else None
+            )
+            if why is not None:
+                raise HttpRefused(f"{host} may not be called: {why}{_fake_dns(str(address[0]))}")
+        return found
+
+
+def checked_url(text: str) -> httpx2.URL:
+    """Return a URL that every reader understands alike. Raises HttpRefused with what is wrong."""
+    if len(text) > _MAX_URL:
+        raise HttpRefused(f"the address is longer than {_MAX_URL} characters")
+    if _FORBIDDEN.search(text):
+        raise HttpRefused("the address holds a character that does not belong in one")
+    try:
+        url = httpx2.URL(text)
+    except (httpx2.InvalidURL, ValueError) as error:
+        raise HttpRefused(f"this is no web address: {error}") from error
+    if url.scheme not in {"http", "https"}:
+        raise HttpRefused("only http and https addresses are read")
+    if not url.host:
+        raise HttpRefused("the address names no host")
+    if url.userinfo or "@" in text.split("://", 1)[-1].split("/", 1)[0]:
+        raise HttpRefused("an address with a user name in it is not read")
+    return url
+
+
+def _headers(given: Mapping[str, str]) -> dict[str, str]:
+    own = {"user-agent": _AGENT, "accept-encoding": "gzip, deflate"}
+    return own | {name.lower(): value for name, value in given.items()}
+
+
+def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port
+
+
+def _read(response: httpx2.Response, limits: Limits) -> Fetched:
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    if encoding not in _ENCODINGS:
+        raise HttpFailed(f"it answers in an encoding that was not asked for: {encoding[:40]}")
+    body = bytearray()
+    for chunk in response.iter_bytes():
+        body += chunk
+        if len(body) > limits.max_bytes:
+            break
+    return Fetched(
+        url=str(response.url),
+        status=response.status_code,
+        content_type=response.headers.get("content-type", ""),
+        body=bytes(body[: limits.max_bytes]),
+        cut=len(body) > limits.max_bytes,
+        headers=dict(response.headers),
+    )
+
+
+def _failure(error: Exception) -> str:
+    if isinstance(error, httpx2.TimeoutException):
+        return "it did not answer in time"
+    if isinstance(error, httpx2.ConnectError):
+        return f"no connection: {error}"
+    return f"the answer broke off: {type(error).__name__}"
+
+
+def _fake_dns(address: str) -> str:
+    """Explain the one case in which every public site is refused."""
+    if address.startswith(("198.18.", "198.19.")):
+        return " (the resolver of this machine answers with fake addresses, as some proxies do)"
+    return ""

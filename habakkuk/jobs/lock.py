@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from queue import Empty, Queue
+from queue import Empty, Full, Queue
 from typing import Any, Literal
 
 from redis import Redis
@@ -125,9 +125,12 @@ class LockKeeper:
         return {key: holder for key, holder in found.items() if holder is not None}
 
     def _add(self, change: _Change) -> None:
-        if self._redis.away or self._changes.full():
+        if self._redis.away:
             return
-        self._changes.put(change)
+        try:
+            self._changes.put_nowait(change)
+        except Full:
+            _log.warning("a lock is not shown: too many changes wait")
 
     def _work(self) -> None:
         while True:

@@ -66,7 +66,8 @@ class Runner:
 
     def open(self) -> None:
         """Begin to claim: the presence lock is held."""
-        self._open = not self._stopping
+        with self._idle:
+            self._open = not self._stopping
 
     def shut(self) -> None:
         """Claim nothing for now; what runs goes on."""
@@ -118,7 +119,7 @@ class Runner:
         except DatabaseAway as error:
             _log.warning("the database is away", detail=error.detail)
             return False
-        except Exception:
+        except Exception:  # noqa: BLE001 - a task top
             # The row is left to the sweep: its lease ends, or this process does.
             _log.exception("job could not be run")
             return False

@@ -81,9 +81,13 @@ class CeleryWake:
     def stop(self) -> None:
         """Send what waits and end the thread."""
         thread = self._thread
-        if thread is not None:
-            self._pending.put(None)
-            thread.join(_STOP_SECONDS)
+        if thread is None or not thread.is_alive():
+            return
+        try:
+            self._pending.put(None, timeout=_STOP_SECONDS)
+        except Full:
+            _log.warning("wake-ups dropped at the end", number=self._pending.qsize())
+        thread.join(_STOP_SECONDS)
 
     def _start(self) -> None:
         with self._lock:

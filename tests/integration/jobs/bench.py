@@ -137,7 +137,7 @@ class Bench:
             assert runner.wait_idle(10)
 
 
-def until(condition: Callable[[], object], seconds: float = 15.0) -> None:
+def until(condition: Callable[[], object], seconds: float = 30.0) -> None:
     """Wait for a condition; fails loudly when it does not come."""
     end = time.monotonic() + seconds
     while not condition():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 
 import pytest
 
@@ -16,8 +17,17 @@ from habakkuk.jobs.leases import Leases
 from habakkuk.jobs.store import lease as store
 from habakkuk.jobs.store import sweep
 from habakkuk.jobs.store.lease import Lease
+from habakkuk.jobs.store.line import open_line
 from habakkuk.jobs.types import JobState
 from tests.integration.jobs.bench import Bench, until
+
+
+@pytest.fixture(autouse=True)
+def present(bench: Bench) -> Iterator[None]:
+    """The owner of the claims is there: only the end of a lease is a reason to take over."""
+    with open_line(bench.database, "test presence") as line:
+        assert line.hold_presence(1)
+        yield
 
 
 def context_of(bench: Bench, lease: Lease) -> RunningJob:

@@ -9,11 +9,15 @@ from typing import Any
 
 import pytest
 
+from habakkuk.core.redis import command_client
 from habakkuk.db.engine import Database
+from habakkuk.db.migrate import migrate
+from habakkuk.jobs.broker import RUN_JOB
 from habakkuk.jobs.types import JobState
+from habakkuk.jobs.wake import Producer
 from tests.integration.jobs.bench import Bench, until
 from tests.integration.jobs.processes import Programs
-from tests.servers import ValkeyServer
+from tests.servers import PostgresServer, ValkeyServer
 
 
 @pytest.fixture
@@ -145,3 +149,87 @@ def test_work_goes_on_without_the_broker(
     programs.worker("one")
     job = play(bench, "effect:done")
     bench.reached(job, JobState.DONE)
+
+
+def test_a_restarted_broker_is_consumed_again_and_the_running_job_ran_once(
+    bench: Bench, programs: Programs, redis_server: ValkeyServer
+) -> None:
+    worker = programs.worker("one")
+    until(bench.jobs.workers_alive)
+    job = play(bench, "effect:begin", "sleep:60")
+    Producer(redis_server.url()).send("turns", RUN_JOB, [job])
+    started(programs, job)
+    for restart in range(6):
+        redis_server.kill() if restart % 2 else redis_server.stop()
+        redis_server.start()
+        Producer(redis_server.url()).send("turns", RUN_JOB, ["nothing"])
+        until(lambda: waiting_messages(redis_server) == 0, seconds=10)
+    assert not worker.has_ended()
+    assert len(programs.done_effects()) == 1
+    assert bench.state(job) is JobState.RUNNING
+
+
+def waiting_messages(server: ValkeyServer) -> int:
+    client = command_client(server.url())
+    try:
+        return int(str(client.llen("hab:1:q:turns")))
+    finally:
+        client.close()
+
+
+def test_a_job_outlives_a_crash_of_postgresql(
+    tmp_path: Path, postgres_server: PostgresServer, redis_server: ValkeyServer
+) -> None:
+    url = postgres_server.url("postgres")
+    migrate(url)
+    database = Database(url, pool_size=4, name="test")
+    bench = Bench(database)
+    programs = Programs(tmp_path, url, redis_server.url())
+    try:
+        worker = programs.worker("one")
+        until(bench.jobs.workers_alive)
+        job = play(bench, "effect:begin", "sleep:3", "effect:end")
+        started(programs, job)
+        postgres_server.kill()
+        postgres_server.start()
+        bench.reached(job, JobState.DONE)
+        row = bench.job(job)
+        assert (row.crashes, row.attempt) == (0, 0)
+        assert [effect["note"] for effect in programs.done_effects()] == ["begin", "end"]
+        after = play(bench, "effect:after")
+        bench.reached(after, JobState.DONE)
+        assert not worker.has_ended()
+    finally:
+        programs.close()
+        database.dispose()
+
+
+@pytest.mark.parametrize("point", ["job.claim.after", "job.finish.before", "job.finish.after"])
+def test_a_kill_at_a_step_boundary_loses_and_doubles_nothing(
+    bench: Bench, programs: Programs, point: str
+) -> None:
+    producer = Producer(programs.environment["REDIS_URL"])
+    programs.worker("safe")
+    until(bench.jobs.workers_alive)
+    doomed = programs.worker("doomed", HABAKKUK_FAILPOINT=f"{point}=#1")
+    jobs: list[str] = []
+    while not doomed.has_ended():
+        job = play(bench, "effect:done", serial_key="s:1")
+        jobs.append(job)
+        producer.send("turns", RUN_JOB, [job])
+        until(lambda: bench.state(jobs[-1]) is JobState.DONE or doomed.has_ended())
+    for job in jobs:
+        bench.reached(job, JobState.DONE)
+    done = [effect["job"] for effect in programs.done_effects()]
+    assert set(done) >= set(jobs)
+    assert max(bench.job(job).crashes for job in jobs) <= 1
+
+
+def test_a_sweeper_that_dies_of_its_takeover_leaves_the_job_to_the_next(
+    bench: Bench, programs: Programs
+) -> None:
+    lease = bench.claimed(lock=99, kind="play", payload={"steps": ["effect:done"]})
+    until(programs.worker("doomed", HABAKKUK_FAILPOINT="job.takeover.after=#1").has_ended)
+    assert bench.job(lease.id).crashes == 1
+    programs.worker("safe")
+    bench.reached(lease.id, JobState.DONE)

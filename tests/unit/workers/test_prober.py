@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from workers.prober import Prober
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A stand-in for the probe: notes its start, ends when its input does."""
+    out = tmp_path / "out"
+    (tmp_path / "standin.py").write_text(
+        f"import sys\nfrom pathlib import Path\nout = Path({str(out)!r})\n"
+        "out.open('a').write('start\\n')\nsys.stdin.read()\nout.open('a').write('end\\n')\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert sys.executable
+    return out
+
+
+def lines(out: Path) -> list[str]:
+    return out.read_text().split() if out.exists() else []
+
+
+def test_one_probe_runs_at_a_time_and_ends_with_its_pipe(program: Path) -> None:
+    prober = Prober("standin")
+    prober.start()
+    prober.start()
+    while lines(program) != ["start"]:
+        time.sleep(0.001)
+    prober.stop()
+    assert lines(program) == ["start", "end"]
+
+
+def test_a_stopped_prober_starts_nothing(program: Path) -> None:
+    prober = Prober("standin")
+    prober.stop()
+    prober.start()
+    prober.stop()
+    assert lines(program) == []

@@ -77,7 +77,7 @@ def _follow(
     try:
         return asker.follow(admitted.session_id, turn_id, view)
     except KeyboardInterrupt:
-        progress.clear()
+        view.break_off()
         with suppress(Unavailable):
             asker.stop(turn_id)
         raise

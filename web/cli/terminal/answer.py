@@ -29,6 +29,7 @@ class LiveAnswer:
         self._step = -1
         self._fence = 0
         self._text = ""
+        self._received = 0
         self._column_zero = True
 
     def take(self, event: Event) -> bool:
@@ -51,6 +52,11 @@ class LiveAnswer:
         """Say something on stderr that stays."""
         self._end_line()
         self._progress.note(sentence)
+
+    def break_off(self) -> None:
+        """Leave the terminal at the start of a line."""
+        self._progress.clear()
+        self._end_line()
 
     def finish(self, answer: str) -> None:
         """Write what is not shown yet of the committed answer, and end the line."""
@@ -76,9 +82,13 @@ class LiveAnswer:
             self._reset(event.step)
         if event.step != self._step:
             self._end_line()
-            self._text = ""
+            self._text, self._received = "", 0
         self._step, self._fence = event.step, event.fence
         text = str(event.data.get("text", ""))
+        if event.data.get("at", self._received) != self._received:
+            # Something before it was lost: the rest comes whole with the committed answer.
+            return
+        self._received += len(text)
         # An answer is stored without the white space around it.
         text = text if self._text else text.lstrip()
         self._text += text
@@ -94,7 +104,7 @@ class LiveAnswer:
             self._progress.clear()
             self._end_line()
             self._write(INTERRUPTED + "\n")
-        self._text = ""
+        self._text, self._received = "", 0
 
     def _say(self, what: str) -> None:
         self._end_line()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from habakkuk.core.errors import Invalid, Unavailable
@@ -74,6 +74,11 @@ class Asker:
             raise Invalid(f"the session is the agent {owner!r}'s; leave --agent out")
         found = conversations.of_session(self._principal, session)
         return Place(found.address, session)
+
+    def placed_after_command(self, place: Place, admitted: Admitted) -> Place:
+        """Return where the next message goes: a command may have begun a new session."""
+        now = self._container.conversations.find(self._principal, place.address).session_id
+        return replace(place, session=None) if now != admitted.session_id else place
 
     def send(self, place: Place, text: str, *, commands: bool = True) -> Admitted:
         """Admit a message; nothing is sent when nobody would answer (Unavailable)."""

@@ -15,20 +15,21 @@ class Progress:
         self._err = err
         self._shown = shown
         self._width = 0
+        self._line = ""
 
     def say(self, what: str) -> None:
         """Show what is going on now."""
-        if not self._shown:
-            return
         line = one_line(what)
+        if not self._shown or line == self._line:
+            return
         self._write("\r" + line.ljust(self._width))
-        self._width = len(line)
+        self._width, self._line = len(line), line
 
     def clear(self) -> None:
         """Take the line away."""
         if self._width:
             self._write("\r" + " " * self._width + "\r")
-            self._width = 0
+            self._width, self._line = 0, ""
 
     def note(self, sentence: str) -> None:
         """Write a sentence that stays, on a terminal or not."""

@@ -1,0 +1,106 @@
+"""`habakkuk sessions`: what was said."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from web.cli.terminal.opened import opened, owner
+from web.cli.terminal.output import (
+    ago,
+    local_time,
+    one_line,
+    output_option,
+    print_fields,
+    print_json,
+    print_table,
+    visible,
+)
+
+if TYPE_CHECKING:
+    from habakkuk.conversations.types import Session, StoredMessage
+    from habakkuk.llm.types import Block
+
+_INPUT_WIDTH = 100
+_RESULT_WIDTH = 200
+
+
+@click.group("sessions")
+def command() -> None:
+    """List and read sessions."""
+
+
+@command.command("list")
+@click.option("-n", "--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
+@output_option
+def list_sessions(limit: int, output: str) -> None:
+    """List the newest sessions."""
+    with opened() as container:
+        found = container.conversations.sessions(owner(container), limit)
+    if output == "json":
+        print_json(sessions=[_as_json(session) for session in found])
+    elif not found:
+        click.echo("There are no sessions yet; begin one with `habakkuk ask TEXT`.")
+    else:
+        rows = [(one.id, one.agent, ago(one.updated), one.title or "") for one in found]
+        print_table(("ID", "AGENT", "LAST", "TITLE"), rows)
+
+
+@command.command("show")
+@click.argument("session_id")
+@output_option
+def show(session_id: str, output: str) -> None:
+    """Show a session as the model sees it."""
+    with opened() as container:
+        principal = owner(container)
+        session = container.conversations.session(principal, session_id)
+        messages = container.conversations.transcript(principal, session_id)
+    if output == "json":
+        print_json(session=_as_json(session), messages=[_message(one) for one in messages])
+        return
+    print_fields(
+        {"Session": session.id, "Agent": session.agent, "Began": local_time(session.created)}
+    )
+    for stored in messages:
+        click.echo(f"\n{stored.message.role}:")
+        for block in stored.message.blocks:
+            click.echo(_shown(block))
+
+
+def _shown(block: Block) -> str:
+    """Return a block as a person reads it."""
+    if block.type == "text":
+        return visible(block.text).rstrip("\n")
+    if block.type == "thinking":
+        return f"  (thinking) {one_line(block.text, _RESULT_WIDTH)}"
+    if block.type == "tool_call":
+        return f"  (tool {one_line(block.name)}) {one_line(str(block.input), _INPUT_WIDTH)}"
+    if block.type == "tool_result":
+        what = "error" if block.is_error else "result"
+        return f"  ({what}) {one_line(block.text, _RESULT_WIDTH)}"
+    if block.type == "media":
+        return f"  (file) {one_line(block.name or block.mime)}"
+    return f"  (kept for {one_line(block.provider)})"
+
+
+def _as_json(session: Session) -> dict[str, Any]:
+    return {
+        "id": session.id,
+        "agent": session.agent,
+        "title": session.title,
+        "conversation": session.conversation_id,
+        "created": session.created,
+        "updated": session.updated,
+    }
+
+
+def _message(stored: StoredMessage) -> dict[str, Any]:
+    from habakkuk.llm.types import blocks_to_json  # noqa: PLC0415 - not for --help
+
+    return {
+        "seq": stored.seq,
+        "turn": stored.job_id,
+        "role": str(stored.message.role),
+        "blocks": blocks_to_json(stored.message.blocks),
+    }

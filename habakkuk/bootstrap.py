@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from habakkuk.accounts.service import Accounts
+from habakkuk.agent.approval.service import Approvals
 from habakkuk.agent.ports import TurnPorts
 from habakkuk.agent.threads import ToolPool
 from habakkuk.agent.turn import TurnHandler
@@ -57,6 +58,7 @@ class Container:
     accounts: Accounts
     conversations: Conversations
     blobs: Blobs
+    approvals: Approvals
     gateway: Gateway
     publisher: Publisher
     live: LiveHub
@@ -105,6 +107,7 @@ def build(
     jobs = Jobs(database, wake, handlers)
     selection = select(settings)
     live = LiveHub(redis)
+    approvals = Approvals(database, jobs)
     health = partial(_health, jobs, redis, selection)
     container = Container(
         settings=settings,
@@ -118,7 +121,8 @@ def build(
         accounts=Accounts(database),
         conversations=Conversations(database),
         blobs=Blobs(settings.home / "blobs", database, failpoints),
-        gateway=Gateway(database, jobs, settings.config, failpoints, health),
+        approvals=approvals,
+        gateway=Gateway(database, jobs, settings.config, failpoints, health, approvals),
         publisher=Publisher(redis),
         live=live,
         done=DoneListener(database, partial(_hint, live)),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from habakkuk.agent.ports import TurnPorts
 from habakkuk.agent.prompt import PromptPart, assemble, joined
+from habakkuk.conversations.store import turns
 from habakkuk.conversations.types import Turn
 from habakkuk.core.config.schema import AgentConfig
 from habakkuk.events.publisher import TurnEvents
@@ -33,6 +34,15 @@ class TurnRun:
     def prompt(self) -> str:
         """The session's frozen prompt, else one made now."""
         return self.frozen if self.frozen is not None else joined(self.parts)
+
+    @property
+    def attended(self) -> bool:
+        """Whether somebody can be asked while the turn runs."""
+        return bool(self.turn.reply_to.get("attended"))
+
+    def tainted(self) -> bool:
+        """Whether the turn has read content from outside."""
+        return turns.is_tainted(self.context.database, self.turn.id)
 
     @property
     def labels(self) -> dict[str, str]:

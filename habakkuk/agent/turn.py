@@ -8,6 +8,7 @@ from dataclasses import replace
 from habakkuk.agent.begin import begin
 from habakkuk.agent.calls import StepCalls
 from habakkuk.agent.endings import Ending, append, end_turn, visible
+from habakkuk.agent.guard import circle, noted
 from habakkuk.agent.model import ModelStep
 from habakkuk.agent.ports import TurnPorts
 from habakkuk.agent.run import TurnRun
@@ -29,7 +30,7 @@ from habakkuk.events.types import EventType
 from habakkuk.jobs.contract import JobContext
 from habakkuk.jobs.types import Job, JobState, Queue
 from habakkuk.llm.contract import StreamCut
-from habakkuk.llm.types import Finished, Message, Role, StopReason, Text
+from habakkuk.llm.types import Finished, Message, Role, StopReason, Text, ToolResult
 
 TURN_KIND = "turn"
 _RETRY = "Send the message again, or /retry, to try once more."
@@ -135,12 +136,21 @@ class _Turn:
                 results = StepCalls(self._run, self._step - 1, calls).results()
                 if results is None:
                     return
-                self._append(Message(Role.USER, results))
+                self._append(Message(Role.USER, self._warned(results)))
                 continue
             if self._over_budget():
                 return
             if self._answer(self._ask()):
                 return
+
+    def _own_messages(self) -> list[Message]:
+        """Return the messages of this turn alone."""
+        return [item.message for item in self._stored if item.job_id == self._run.turn.id]
+
+    def _warned(self, results: tuple[ToolResult, ...]) -> tuple[ToolResult, ...]:
+        """Tell the model when its calls go in circles, in the result that it reads last."""
+        found = circle([*self._own_messages(), Message(Role.USER, results)])
+        return results if found is None else (*results[:-1], noted(results[-1], found))
 
     def _ask(self) -> Finished:
         """Call the model; a blank answer is asked for once more."""
@@ -190,6 +200,9 @@ class _Turn:
             used = (self._run.ports.clock.now() - self._began).total_seconds()
             if used > agent.turn_timeout:
                 notice = f"Stopped after {used / 60:.0f} minutes without a final answer."
+        found = circle(self._own_messages())
+        if found is not None and found.stop:
+            notice = f"Stopped because it went in circles: {found.text}."
         if not notice:
             return False
         notice += " What was done so far is kept; say “go on” to continue."

@@ -60,6 +60,7 @@ class ChatKind(StrEnum):
 
     MESSAGE = "message"
     COMMAND = "command"
+    APPROVAL = "approval"
     NOTICE = "notice"
     ERROR = "error"
 

@@ -24,6 +24,7 @@ class EventType(StrEnum):
     TOOL_FINISHED = "tool.finished"
     STEP_RESET = "step.reset"
     STEP_DONE = "step.done"
+    APPROVAL = "approval.asked"
     TURN_WAITING = "turn.waiting"
     TURN_ENDED = "turn.ended"
     CHAT_CHANGED = "chat.changed"

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from habakkuk.agent.approval import store as approvals
+from habakkuk.agent.approval.service import Approvals, may_answer, read_words
+from habakkuk.agent.approval.types import Answer
 from habakkuk.agent.turn import TURN_KIND
 from habakkuk.commands.contract import Command, CommandContext, Health
 from habakkuk.commands.registry import CommandRegistry, allowed
@@ -27,6 +30,7 @@ from habakkuk.gateway.types import Admitted, Inbound
 from habakkuk.jobs.service import Jobs
 from habakkuk.jobs.types import Queue
 
+_DONE = {Answer.ONCE: "Allowed once", Answer.SESSION: "Allowed", Answer.DENY: "Not allowed"}
 _EMPTY = "the message is empty; write something to be answered"
 
 
@@ -50,6 +54,7 @@ class Gateway:
         config: Config,
         failpoints: Failpoints,
         health: Callable[[], Health],
+        answers: Approvals,
     ) -> None:
         """Take what admission needs; `health` is for /status."""
         self._database = database
@@ -57,6 +62,7 @@ class Gateway:
         self._config = config
         self._failpoints = failpoints
         self._health = health
+        self._approvals = answers
         self._commands = CommandRegistry()
 
     def admit(self, inbound: Inbound) -> Admitted:
@@ -68,7 +74,7 @@ class Gateway:
         text = self._checked(inbound)
         matched = self._commands.match(text) if inbound.commands else None
         if matched is None:
-            return self._admit_message(inbound, text)
+            return self._answer(inbound, text) or self._admit_message(inbound, text)
         command, arguments = matched
         health = self._health() if command.wants_health else None
         with self._database.transaction() as work:
@@ -81,6 +87,33 @@ class Gateway:
             )
             self._save_cursor(work, inbound)
         return admitted
+
+    def _answer(self, inbound: Inbound, text: str) -> Admitted | None:
+        """Take a yes or no as the answer to the open question here; None when it is a message.
+
+        With several questions open it answers the oldest, which is the one that is shown.
+        """
+        said = read_words(text) if inbound.commands and inbound.attended else None
+        if said is None:
+            return None
+        with self._database.transaction() as work:
+            conversation = addresses.lock(work, inbound.address)
+            if conversation is None:
+                return None
+            known = self._known(work, inbound)
+            if known is not None:
+                return known
+            asked = [
+                a for a in approvals.open_in(work, conversation.id) if may_answer(inbound.user, a)
+            ]
+            if not asked:
+                return None
+            answer, reason = said
+            self._approvals.answer_in(work, inbound.user, asked[0], answer, reason)
+            seq = chat.add(work, conversation.id, _command_row(inbound, text))
+            reply = f"{_DONE[answer]}: {asked[0].tool}."
+            chat.add(work, conversation.id, _reply_row(reply))
+            return Admitted(conversation.id, conversation.session_id, seq or 0, None, reply)
 
     def _admit_message(self, inbound: Inbound, text: str) -> Admitted:
         """Accept in one statement; only what is new, joins or moves a cursor takes more."""
@@ -140,7 +173,7 @@ class Gateway:
             turn_id=_turn_id(inbound),
             agents=[inbound.agent] if inbound.agent else list(config.agents),
             origin=inbound.origin,
-            reply_to=inbound.reply_to,
+            reply_to=inbound.reply_to | ({"attended": True} if inbound.attended else {}),
             payload={"seed": inbound.seed} if inbound.seed else {},
             kind=TURN_KIND,
             queue=str(Queue.TURNS),
@@ -233,16 +266,7 @@ class Gateway:
         command, text = call.command, call.text
         if not allowed(command, inbound.user.role):
             raise Forbidden(f"/{command.name} is for the {command.role} only")
-        asked = NewChatMessage(
-            Author.USER,
-            text,
-            ChatState.TAKEN,
-            ChatKind.COMMAND,
-            user_id=inbound.user.id,
-            account=inbound.address.account,
-            remote_id=inbound.remote_id,
-        )
-        chat.add(work, conversation.id, asked)
+        chat.add(work, conversation.id, _command_row(inbound, text))
         context = CommandContext(
             work,
             conversation,
@@ -252,8 +276,7 @@ class Gateway:
             call.health,
         )
         reply = command.run(context, call.arguments)
-        answer = NewChatMessage(Author.SYSTEM, reply, ChatState.SENT, ChatKind.COMMAND)
-        seq = chat.add(work, conversation.id, answer)
+        seq = chat.add(work, conversation.id, _reply_row(reply))
         return Admitted(conversation.id, conversation.session_id, seq or 0, None, reply)
 
 
@@ -262,6 +285,22 @@ def _turn_id(inbound: Inbound) -> str:
         return random_id("turn")
     address = inbound.address
     return derive("turn", address.channel, address.account, inbound.remote_id)
+
+
+def _command_row(inbound: Inbound, text: str) -> NewChatMessage:
+    return NewChatMessage(
+        Author.USER,
+        text,
+        ChatState.TAKEN,
+        ChatKind.COMMAND,
+        user_id=inbound.user.id,
+        account=inbound.address.account,
+        remote_id=inbound.remote_id,
+    )
+
+
+def _reply_row(text: str) -> NewChatMessage:
+    return NewChatMessage(Author.SYSTEM, text, ChatState.SENT, ChatKind.COMMAND)
 
 
 def _admitted(asked: hotpath.Acceptance, accepted: hotpath.Accepted) -> Admitted:

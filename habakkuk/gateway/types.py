@@ -23,8 +23,9 @@ class Inbound:
 
     `remote_id` names the message at its source: the same id again is a no-op. `joinable`: nobody
     waits for an answer of its own, so it may join a turn that has not begun. `session_id`
-    continues that session whatever the conversation's current one is. `seed` is what a new
-    session starts with, as transcript JSON. `agent` None keeps the conversation's agent.
+    continues that session whatever the conversation's current one is. `attended`: the person can
+    be asked while the turn runs; without it what needs approval is denied at once. `seed` is what
+    a new session starts with, as transcript JSON. `agent` None keeps the conversation's agent.
     """
 
     address: Address
@@ -36,6 +37,7 @@ class Inbound:
     session_id: str | None = None
     joinable: bool = False
     commands: bool = True
+    attended: bool = False
     seed: list[dict[str, Any]] = field(default_factory=list)
     reply_to: dict[str, Any] = field(default_factory=dict)
     cursor: Cursor | None = None

@@ -60,10 +60,11 @@ class ToolContext:
 
 @dataclass(frozen=True)
 class ToolOutput:
-    """What a call gave, as the model reads it."""
+    """What a call gave, as the model reads it. `outside`: it holds content from elsewhere."""
 
     text: str
     is_error: bool = False
+    outside: bool = False
 
 
 @dataclass(frozen=True)

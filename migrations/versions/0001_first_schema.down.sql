@@ -3,6 +3,7 @@ DROP TABLE tool_calls;
 DROP TABLE messages;
 DROP TABLE delivery_chunks;
 DROP TABLE compactions;
+DROP TABLE grants;
 DROP TABLE sessions;
 DROP TABLE deliveries;
 DROP TABLE chat_messages;

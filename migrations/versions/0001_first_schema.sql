@@ -227,6 +227,15 @@ CREATE TABLE sessions (
 );
 CREATE INDEX sessions_conversation_id ON sessions (conversation_id);
 
+CREATE TABLE grants (
+    session_id TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    created TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
+    CONSTRAINT grants_pkey PRIMARY KEY (session_id, fingerprint),
+    CONSTRAINT grants_session_id_fkey FOREIGN KEY(session_id) REFERENCES sessions (id) ON DELETE CASCADE
+);
+
 CREATE TABLE compactions (
     session_id TEXT NOT NULL,
     seq BIGINT NOT NULL,
@@ -293,6 +302,7 @@ CREATE TABLE turns (
     origin TEXT NOT NULL,
     reply_to JSONB DEFAULT '{}' NOT NULL,
     joinable BOOLEAN DEFAULT 'false' NOT NULL,
+    tainted BOOLEAN DEFAULT 'false' NOT NULL,
     began TIMESTAMP WITH TIME ZONE,
     ended TIMESTAMP WITH TIME ZONE,
     outcome TEXT,

@@ -21,7 +21,9 @@ CONFIG = """
 providers:
   mine: {{type: openai, base_url: "{base_url}", api_key_env: MINE_KEY, stall_timeout: 20s}}
 agents:
-  habakkuk: {{model: mine/fake-model, max_steps: 8}}
+  habakkuk: {{model: mine/fake-model, max_steps: 8, permissions: full}}
+  careful: {{model: mine/fake-model}}
+  reader: {{model: mine/fake-model, permissions: read-only}}
   other: {{model: mine/other-model}}
 {more}
 """

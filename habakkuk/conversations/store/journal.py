@@ -27,6 +27,12 @@ _END = text("""
     SET state = 'done', result = excluded.result, finished = now()
     WHERE tool_calls.state <> 'done'
 """)
+# A call that must be asked for has no row yet; one that was given up meanwhile keeps its result.
+_HOLD = text("""
+    INSERT INTO tool_calls (session_id, call_id, job_id, step, name, input, state)
+    VALUES (:session_id, :call_id, :job_id, :step, :name, CAST(:input AS jsonb), 'waiting')
+    ON CONFLICT (session_id, call_id) DO NOTHING
+""")
 _WAIT = text("""
     UPDATE tool_calls SET state = 'waiting'
     WHERE session_id = :session_id AND call_id = :call_id AND state = 'running'
@@ -58,6 +64,11 @@ def wait(work: Work, place: Place, call: ToolCall) -> bool:
     """Mark a call as waiting; False when it was given up meanwhile. After a guard."""
     marked = work.execute(_WAIT, session_id=place.session_id, call_id=call.id)
     return bool(marked.rowcount)
+
+
+def hold(work: Work, place: Place, call: ToolCall) -> bool:
+    """Write a call that was not started as waiting; False when it has a row. After a guard."""
+    return bool(work.execute(_HOLD, **_row(place, call)).rowcount)
 
 
 def end(work: Work, place: Place, call: ToolCall, result: ToolResult) -> bool:

@@ -25,6 +25,8 @@ _END = text("""
     UPDATE turns SET ended = now(), outcome = :outcome, reply_seq = :reply_seq
     WHERE id = :id AND ended IS NULL
 """)
+_TAINT = text("UPDATE turns SET tainted = true WHERE id = :id AND NOT tainted")
+_TAINTED = text("SELECT tainted FROM turns WHERE id = :id")
 _OPEN = text("""
     SELECT t.id, j.state FROM turns t JOIN jobs j ON j.id = t.id
     WHERE t.session_id = :session_id AND t.ended IS NULL
@@ -56,6 +58,17 @@ def joinable(work: Work, conversation_id: str, session_id: str, user_id: str | N
 def end(work: Work, turn_id: str, outcome: Outcome, reply_seq: int | None) -> None:
     """Note how the turn ended; the first end stands."""
     work.execute(_END, id=turn_id, outcome=outcome, reply_seq=reply_seq)
+
+
+def taint(work: Work, turn_id: str) -> None:
+    """Note that the turn has read content from outside."""
+    work.execute(_TAINT, id=turn_id)
+
+
+def is_tainted(database: Database, turn_id: str) -> bool:
+    """Return whether the turn has read content from outside."""
+    rows = database.run(_TAINTED, id=turn_id)
+    return bool(rows and rows[0].tainted)
 
 
 def open_turns(database: Database, session_id: str) -> list[tuple[str, str]]:

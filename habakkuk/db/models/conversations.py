@@ -83,6 +83,7 @@ class Turn(Base):
     origin: Mapped[str]
     reply_to: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
     joinable: Mapped[bool] = mapped_column(server_default="false")
+    tainted: Mapped[bool] = mapped_column(server_default="false")
     began: Mapped[datetime | None]
     ended: Mapped[datetime | None]
     outcome: Mapped[str | None]
@@ -161,6 +162,17 @@ class ToolCallRow(Base):
     __table_args__ = (
         CheckConstraint("state IN ('running', 'waiting', 'done')", name="state_known"),
     )
+
+
+class Grant(Base):
+    """A call that a person allowed for the rest of a session, by its fingerprint."""
+
+    __tablename__ = "grants"
+
+    session_id: Mapped[Key] = mapped_column(ForeignKey("sessions.id", ondelete="CASCADE"))
+    fingerprint: Mapped[Key]
+    user_id: Mapped[str]
+    created: Mapped[Created]
 
 
 class Compaction(Base):

@@ -129,7 +129,7 @@ def test_text_that_was_shown_before_a_cut_is_kept(stack: Stack) -> None:
 
 def test_steps_are_limited_and_the_user_is_told(stack: Stack) -> None:
     stack.start()
-    steps = " [[next]] ".join("[[tool look {}]]" for _ in range(12))
+    steps = " [[next]] ".join(f'[[tool look {{"seconds": 0.00{n}}}]]' for n in range(12))
     reply = stack.reply(stack.say(steps))
     assert "Stopped after 8 steps" in reply.body
 

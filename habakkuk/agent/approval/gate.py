@@ -1,0 +1,86 @@
+"""Before a call runs: may it, must it ask, or was it answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from habakkuk.agent.approval import store
+from habakkuk.agent.approval.types import APPROVAL, EXPIRES_SECONDS, Answer
+from habakkuk.agent.run import TurnRun
+from habakkuk.core.ids import derive
+from habakkuk.jobs.types import CANCELLED, EXPIRED, NewWait, Wait
+from habakkuk.llm.types import ToolCall
+from habakkuk.tools.contract import Tool, ToolArgs
+from habakkuk.tools.fingerprint import fingerprint, may_repeat
+from habakkuk.tools.permissions import Decision, Verdict, decide
+
+_UNATTENDED = (
+    "{tool} needs approval ({why}) and nobody can be asked here, so it was not run. Go on without"
+    " it, or tell the user what you would have done."
+)
+_CHANGED = (
+    "{tool} was approved, but what it would run has changed since; it was not run. Ask again by"
+    " calling it again."
+)
+_LATE = "nobody answered within 15 minutes, so {tool} was not run"
+_DENIED = "the user did not allow {tool}{reason}"
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A question to put to a person."""
+
+    wait: NewWait
+
+
+class Gate:
+    """The permissions of one turn."""
+
+    def __init__(self, run: TurnRun) -> None:
+        """Use the turn's agent and session."""
+        self._run = run
+        self._workspace = run.ports.workspace(run.turn.agent)
+
+    def permission(self, call: ToolCall, tool: Tool, args: ToolArgs) -> str | Ask | None:
+        """Return None when the call may run, why it may not, or what to ask first."""
+        run = self._run
+        mode = run.agent.permissions
+        decision = decide(mode, tool, args, self._workspace, tainted=run.tainted())
+        if decision.verdict is Verdict.ALLOW:
+            return None
+        if decision.verdict is Verdict.DENY:
+            return f"{tool.name} was not run: {decision.why}"
+        mark = fingerprint(tool.name, call.input, self._workspace)
+        if store.granted(run.context.database, run.turn.session_id, [mark]):
+            return None
+        if not run.attended:
+            return _UNATTENDED.format(tool=tool.name, why=decision.why)
+        return Ask(self._question(call, decision, mark))
+
+    def answered(self, call: ToolCall, wait: Wait) -> str | None:
+        """Return why an answered call may not run, None when it may, this once."""
+        if wait.outcome in (Answer.ONCE, Answer.SESSION):
+            now = fingerprint(call.name, call.input, self._workspace)
+            return None if now == wait.payload["fingerprint"] else _CHANGED.format(tool=call.name)
+        if wait.outcome == EXPIRED:
+            return _LATE.format(tool=call.name)
+        if wait.outcome == CANCELLED:
+            return f"{call.name} was not run: the turn was stopped"
+        reason = (wait.answer or {}).get("reason", "")
+        return _DENIED.format(tool=call.name, reason=f": {reason}" if reason else "")
+
+    def wait_id(self, call: ToolCall) -> str:
+        """Return the id of the question about a call."""
+        return derive("approval", self._run.turn.id, call.id)
+
+    def _question(self, call: ToolCall, decision: Decision, mark: str) -> NewWait:
+        payload = {
+            "tool": call.name,
+            "input": call.input,
+            "folder": str(self._workspace),
+            "why": decision.why,
+            "may_repeat": may_repeat(call.input),
+            "fingerprint": mark,
+            "agent": self._run.turn.agent,
+        }
+        return NewWait(self.wait_id(call), APPROVAL, payload, EXPIRES_SECONDS)

@@ -1,0 +1,79 @@
+"""Write what happens to tool calls, under the lease, and show it live."""
+
+from __future__ import annotations
+
+from habakkuk.agent.run import TurnRun
+from habakkuk.conversations.store import addresses, chat, journal, turns
+from habakkuk.conversations.types import Author, ChatKind, ChatState, NewChatMessage
+from habakkuk.core.log import get_logger
+from habakkuk.core.text import clean, shorten
+from habakkuk.events.types import EventType
+from habakkuk.jobs.types import NewWait
+from habakkuk.llm.types import ToolCall, ToolResult
+from habakkuk.tools.contract import ToolOutput
+
+_log = get_logger("agent.calls")
+_EXCERPT = 200
+
+
+class CallRecord:
+    """The record of the calls of one assistant message. Used by several threads."""
+
+    def __init__(self, run: TurnRun, step: int) -> None:
+        """`step` is that of the assistant message."""
+        self._run = run
+        self._step = step
+        self.place = journal.Place(run.turn.session_id, run.turn.id, step)
+
+    def result(self, call: ToolCall, output: ToolOutput) -> None:
+        """Write a call's result; the first one stands. Raises Interrupted(LEASE_LOST)."""
+        context = self._run.context
+        result = ToolResult(call_id=call.id, text=clean(output.text), is_error=output.is_error)
+        with context.database.transaction() as work:
+            context.guard(work)
+            stored = journal.end(work, self.place, call, result)
+            if stored and output.outside:
+                turns.taint(work, self._run.turn.id)
+        if not stored:
+            _log.info("a result came too late", call=call.id, tool=call.name)
+            return
+        context.failpoints.hit("tool.record.after")
+        self._run.events.emit(
+            EventType.TOOL_FINISHED,
+            self._step,
+            call=call.id,
+            error=output.is_error,
+            excerpt=shorten(result.text, _EXCERPT),
+        )
+
+    def waits(self, call: ToolCall, wait: NewWait) -> None:
+        """Let a running call wait; nothing when it was given up meanwhile."""
+        context = self._run.context
+        with context.database.transaction() as work:
+            context.guard(work)
+            if journal.wait(work, self.place, call):
+                context.open_wait(work, wait)
+
+    def asks(self, call: ToolCall, wait: NewWait) -> None:
+        """Hold a call that was not started until a person answers, and show the question.
+
+        The question is a row of the chat, so that it survives everything and is shown once.
+        """
+        run, context = self._run, self._run.context
+        context.failpoints.hit("approval.ask.before")
+        with context.database.transaction() as work:
+            addresses.lock_by_id(work, run.turn.conversation_id)
+            context.guard(work)
+            if journal.hold(work, self.place, call):
+                context.open_wait(work, wait)
+                row = NewChatMessage(
+                    Author.SYSTEM,
+                    f"May {run.turn.agent} run {call.name}?",
+                    ChatState.SENT,
+                    ChatKind.APPROVAL,
+                    {"approval": wait.id, **wait.payload},
+                    turn_id=run.turn.id,
+                )
+                chat.add(work, run.turn.conversation_id, row)
+        context.failpoints.hit("approval.ask.after")
+        run.events.emit(EventType.APPROVAL, self._step, call=call.id, approval=wait.id)

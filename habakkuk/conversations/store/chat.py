@@ -28,6 +28,11 @@ _ADD = text("""
     )
     SELECT seq FROM added
 """)
+_REQUEUE = text("""
+    UPDATE chat_messages SET state = 'queued'
+    WHERE conversation_id = :conversation_id AND turn_id = :turn_id AND author = 'user'
+      AND state = 'taken'
+""")
 _BY_REMOTE = text("""
     SELECT m.conversation_id, m.seq, m.turn_id, t.session_id FROM chat_messages m
     LEFT JOIN turns t ON t.id = m.turn_id
@@ -92,6 +97,11 @@ def take(work: Work, conversation_id: str, turn_id: str) -> Sequence[ChatMessage
     """Mark the queued messages of a turn as taken and return them in order."""
     rows = work.execute(_TAKE, conversation_id=conversation_id, turn_id=turn_id)
     return [_message(row) for row in rows]
+
+
+def requeue(work: Work, conversation_id: str, turn_id: str) -> None:
+    """Queue again what a turn that never began was given up with."""
+    work.execute(_REQUEUE, conversation_id=conversation_id, turn_id=turn_id)
 
 
 def withdraw(work: Work, conversation_id: str, turn_id: str) -> None:

@@ -52,6 +52,8 @@ class ScriptedHandler:
 class Bench:
     """One process in miniature: a Runner with one handler, without threads around it."""
 
+    # Stands for whatever changes the job's own row.
+    touch = text("UPDATE jobs SET priority = priority WHERE id = :job")
     # Stands for whatever a running job writes.
     append = text(
         "INSERT INTO channel_state (channel, account, name, value)"

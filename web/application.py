@@ -20,6 +20,7 @@ from habakkuk.ops.run_file import resolve_settings
 from web.answers import json_answer
 from web.api import chat, sessions, turns
 from web.bodies import StrictRequest
+from web.cli import group
 from web.errors import add_error_handlers, explain_validation
 from web.guards import Guards, needs, open_to_all
 from web.headers import add_headers_and_log
@@ -72,6 +73,7 @@ def application(container: Container) -> Flask:
     for api in (chat.api, turns.api, sessions.api, openai.api):
         app.register_api(api)
     _add_own_routes(app, health)
+    app.cli.add_command(group())
     hops = settings.config.trusted_proxies
     if hops:
         # The host is not taken from a proxy's header: the guard judges what was really asked for.

@@ -41,9 +41,8 @@ def untouched(served: Served) -> Iterator[Served]:
 
 
 @pytest.mark.parametrize("path", ADDRESSES)
-@pytest.mark.parametrize(
-    "raw",
-    [
+def test_what_is_no_json_object(untouched: Served, path: str) -> None:
+    for raw in (
         b"",
         b"{",
         b"[]",
@@ -55,60 +54,51 @@ def untouched(served: Served) -> Iterator[Served]:
         b'{"conversation": "c", "text": "\xff\xfe"}',
         b"\x00",
         b'{"a": 1e999}',
-    ],
-    ids=["empty", "cut", "list", "null", "text", "NaN", "twice", "deep", "bytes", "NUL", "1e999"],
-)
-def test_what_is_no_json_object(untouched: Served, path: str, raw: bytes) -> None:
-    refused(untouched.client.post(path, content=raw, headers=JSON), 400)
+    ):
+        refused(untouched.client.post(path, content=raw, headers=JSON), 400)
 
 
 @pytest.mark.parametrize("path", ADDRESSES)
-@pytest.mark.parametrize(
-    "kind",
-    [
+def test_other_content_types(untouched: Served, path: str) -> None:
+    raw = json.dumps(valid(path)).encode()
+    for kind in (
         "text/plain",
         "application/x-www-form-urlencoded",
         "multipart/form-data; boundary=x",
         "application/jsonp",
         "nonsense",
         "",
-    ],
-)
-def test_other_content_types(untouched: Served, path: str, kind: str) -> None:
-    raw = json.dumps(valid(path)).encode()
-    answer = untouched.client.post(path, content=raw, headers={"Content-Type": kind})
-    assert "application/json" in refused(answer, 415)
+    ):
+        answer = untouched.client.post(path, content=raw, headers={"Content-Type": kind})
+        assert "application/json" in refused(answer, 415)
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        {},
-        {"conversation": "c"},
-        {"text": "hello"},
-        {"conversation": "c", "text": 5},
-        {"conversation": "c", "text": None},
-        {"conversation": "c", "text": ["hello"]},
-        {"conversation": "c", "text": {"$gt": ""}},
-        {"conversation": 5, "text": "hello"},
-        {"conversation": "", "text": "hello"},
-        {"conversation": "a/b", "text": "hello"},
-        {"conversation": "a\nb", "text": "hello"},
-        {"conversation": "a\x00b", "text": "hello"},
-        {"conversation": "x" * 201, "text": "hello"},
-        {"conversation": "c", "text": ""},
-        {"conversation": "c", "text": " \n\t"},
-        {"conversation": "c", "text": "hello", "agent": "nobody"},
-        {"conversation": "c", "text": "hello", "agent": 1},
-        {"conversation": "c", "text": "hello", "id": 1},
-        {"conversation": "c", "text": "hello", "id": ""},
-        {"conversation": "c", "text": "hello", "id": "x" * 201},
-        {"conversation": "c", "text": "hello", "sudo": True},
-    ],
-    ids=str,
-)
-def test_messages_of_the_wrong_form(untouched: Served, body: dict[str, Any]) -> None:
-    refused(untouched.client.post("/api/chat", json=body), 400)
+def test_messages_of_the_wrong_form(untouched: Served) -> None:
+    whole: dict[str, Any] = {"conversation": "c", "text": "hello"}
+    for change in (
+        {"text": 5},
+        {"text": None},
+        {"text": ["hello"]},
+        {"text": {"$gt": ""}},
+        {"text": ""},
+        {"text": " \n\t"},
+        {"conversation": 5},
+        {"conversation": ""},
+        {"conversation": "a/b"},
+        {"conversation": "a\nb"},
+        {"conversation": "a\x00b"},
+        {"conversation": "x" * 201},
+        {"agent": "nobody"},
+        {"agent": 1},
+        {"id": 1},
+        {"id": ""},
+        {"id": "x" * 201},
+        {"sudo": True},
+    ):
+        refused(untouched.client.post("/api/chat", json=whole | change), 400)
+    for key in whole:
+        body = {name: value for name, value in whole.items() if name != key}
+        assert key in refused(untouched.client.post("/api/chat", json=body), 400)
 
 
 @pytest.mark.parametrize("path", ADDRESSES)
@@ -184,9 +174,8 @@ def test_a_lone_surrogate_in_a_seed_is_stored_replaced(served: Served) -> None:
     assert answer.json()["choices"][0]["message"]["content"] == "echo: z"
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
+def test_addresses_of_the_wrong_form(untouched: Served) -> None:
+    for path in (
         "/api/chat/a%00b",
         "/api/chat/a%0Ab/events",
         "/api/turns/%00",
@@ -202,28 +191,26 @@ def test_a_lone_surrogate_in_a_seed_is_stored_replaced(served: Served) -> None:
         "/api/turns/x?wait=nan",
         "/api/turns/x?wait=1e9",
         "/api/chat?unknown=1",
-    ],
-)
-def test_addresses_of_the_wrong_form(untouched: Served, path: str) -> None:
-    answer = untouched.client.get(path)
-    assert answer.status_code in {400, 404}
-    refused(answer, answer.status_code)
+    ):
+        answer = untouched.client.get(path)
+        assert answer.status_code in {400, 404}, path
+        refused(answer, answer.status_code)
 
 
-@pytest.mark.parametrize("value", ["x", "-1", "1" * 30, "1;2", "\u0661"])
-def test_a_last_event_id_that_is_no_number(untouched: Served, value: str) -> None:
-    headers = {b"Last-Event-ID": value.encode()}
-    refused(untouched.client.get("/api/chat/c/events", headers=headers), 400)
+def test_a_last_event_id_that_is_no_number(untouched: Served) -> None:
+    for value in ("x", "-1", "1" * 30, "1;2", "\u0661"):
+        headers = {b"Last-Event-ID": value.encode()}
+        refused(untouched.client.get("/api/chat/c/events", headers=headers), 400)
 
 
-@pytest.mark.parametrize("session", ["x", "ses_0", "../..", "x" * 500, "' OR 1=1", "\x7f"])
-def test_sessions_that_are_not_there(untouched: Served, session: str) -> None:
-    answer = untouched.client.post(
-        "/v1/chat/completions",
-        json=valid("/v1/chat/completions"),
-        headers={"X-Habakkuk-Session": session},
-    )
-    refused(answer, 404)
+def test_sessions_that_are_not_there(untouched: Served) -> None:
+    for session in ("x", "ses_0", "../..", "x" * 500, "' OR 1=1", "\x7f"):
+        answer = untouched.client.post(
+            "/v1/chat/completions",
+            json=valid("/v1/chat/completions"),
+            headers={"X-Habakkuk-Session": session},
+        )
+        refused(answer, 404)
 
 
 def test_an_idempotency_key_without_measure(untouched: Served) -> None:
@@ -243,15 +230,14 @@ def test_unknown_addresses_and_methods(untouched: Served) -> None:
     assert answer.headers["Allow"]
 
 
-@pytest.mark.parametrize("token", ["hab_wrong", "x" * 4000, "é".encode("latin-1")])
-def test_wrong_tokens(untouched: Served, token: str | bytes) -> None:
-    raw = token if isinstance(token, bytes) else token.encode()
-    answer = httpx2.get(
-        f"{untouched.base_url}/api/chat",
-        headers={b"Authorization": b"Bearer " + raw},
-        trust_env=False,
-    )
-    refused(answer, 401)
+def test_wrong_tokens(untouched: Served) -> None:
+    for token in (b"hab_wrong", b"x" * 4000, b"\xe9", untouched.token.upper().encode()):
+        answer = httpx2.get(
+            f"{untouched.base_url}/api/chat",
+            headers={b"Authorization": b"Bearer " + token},
+            trust_env=False,
+        )
+        refused(answer, 401)
 
 
 def test_a_revoked_token_is_refused_at_once(served: Served) -> None:

@@ -24,7 +24,7 @@ from web.cli import group
 from web.errors import add_error_handlers, explain_validation
 from web.guards import Guards, needs, open_to_all
 from web.headers import add_headers_and_log
-from web.health import Health
+from web.health import Health, HealthBody
 from web.hosts import allowed_hosts
 from web.interop import openai
 from web.site import Site
@@ -82,7 +82,7 @@ def application(container: Container) -> Flask:
 
 
 def _add_own_routes(app: OpenAPI, health: Health) -> None:
-    @app.get("/healthz", security=[])
+    @app.get("/healthz", security=[], responses={200: HealthBody, 503: HealthBody})
     @open_to_all
     def healthz() -> Response:
         """Say whether the server can take messages."""

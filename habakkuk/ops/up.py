@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from habakkuk.core.config.settings import Settings
 from habakkuk.core.errors import ConfigurationError
 from habakkuk.core.hardening import forbid_inspection
+from habakkuk.ops.account import agent_user
 from habakkuk.ops.child import Child
 from habakkuk.ops.console import Console
 from habakkuk.ops.databases import Databases, prepare_databases
@@ -91,6 +92,7 @@ class Up:
     def _start(self) -> None:
         self._end_leftovers()
         check_port(self._settings.listen)
+        agent_user()
         self._publish()
         # The migrator's libraries take as long to load as the database to be made.
         threading.Thread(target=importlib.import_module, args=("habakkuk.ops.schema",)).start()

@@ -194,14 +194,3 @@ def test_a_lone_connection_keeps_the_urls_own_settings(database_url: str) -> Non
     connection.close()
     with pytest.raises(psycopg2.InterfaceError):
         connection.cursor()
-
-
-def test_a_server_that_crashes_within_a_transaction_is_away(
-    postgres_server: PostgresServer,
-) -> None:
-    pool = Database(postgres_server.url("postgres"))
-    with pytest.raises(DatabaseAway), pool.transaction() as work:
-        work.execute(text("SELECT 1"))
-        postgres_server.kill()
-        work.execute(text("SELECT 1"))
-    pool.dispose()

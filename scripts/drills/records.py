@@ -43,11 +43,12 @@ class Records:
         self._connection: extensions.connection | None = None
 
     def rows(self, statement: str, *values: object) -> list[dict[str, Any]]:
-        """Run one statement and return its rows. Raises psycopg2.OperationalError."""
+        """Run one statement and return its rows. Raises psycopg2.Error."""
         with self._lock:
             try:
                 return self._run(statement, values)
-            except (psycopg2.OperationalError, psycopg2.InterfaceError):
+            except psycopg2.Error:
+                # A server that went says so with any class; a faulty statement fails again.
                 self._drop()
                 return self._run(statement, values)
 

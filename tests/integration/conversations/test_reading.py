@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -127,7 +127,7 @@ def test_what_is_another_persons_is_not_there(
     database: Database, conversations: Conversations
 ) -> None:
     turn = turn_in(database, made(database))
-    looks = [
+    looks: list[Callable[[], object]] = [
         lambda: conversations.find(BOB, ADDRESS),
         lambda: conversations.session(BOB, "ses_c"),
         lambda: conversations.of_session(BOB, "ses_c"),

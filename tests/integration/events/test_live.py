@@ -29,7 +29,7 @@ class Live:
         self.hub = LiveHub(RedisGate(url))
 
     def turn(self, fence: int = 1, session: str = "s") -> TurnEvents:
-        return TurnEvents(self.publisher, session, "t", fence)
+        return TurnEvents(self.publisher, session, f"turn of {session}", fence)
 
     def close(self) -> None:
         self.hub.stop()
@@ -121,7 +121,7 @@ def test_a_session_without_events_replays_nothing(live: Live) -> None:
 def test_what_is_no_event_is_passed_over(live: Live) -> None:
     with live.hub.subscribed("s") as subscription:
         live.gate.call(lambda client: client.publish("hab:1:live", "no event"))
-        live.gate.call(lambda client: client.xadd(stream_key("s"), {"e": "no event"}))
+        live.gate.call(lambda client: client.xadd(stream_key("s"), {"e": "no event"}, id="0-1"))
         live.turn().emit(TEXT, 1, text="a")
         assert received(subscription)[0].data == {"text": "a"}
         assert [event.data for event in live.hub.replay("s")] == [{"text": "a"}]

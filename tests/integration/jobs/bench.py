@@ -95,6 +95,14 @@ class Bench:
             self.jobs.enqueue(work, job)
         return job.id
 
+    def presences(self) -> list[int]:
+        """The server processes that hold a presence lock in this database."""
+        rows = self.sql(
+            "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = 7777 AND database"
+            " = (SELECT oid FROM pg_database WHERE datname = current_database())"
+        )
+        return [row.pid for row in rows]
+
     def blocked(self) -> bool:
         """Whether some statement waits for a lock now."""
         return bool(

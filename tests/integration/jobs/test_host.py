@@ -73,7 +73,7 @@ def test_nothing_runs_before_it_is_warm(bench: Bench, source: Source) -> None:
     host = Host(source, Identity("me@here", "worker", "1"), {"turns": 4})
     job = bench.enqueue()
     host.start()
-    until(lambda: bench.sql("SELECT 1 FROM pg_locks WHERE classid = 7777"))
+    until(bench.presences)
     assert host.offer("turns", job) is None
     assert bench.state(job) is JobState.PENDING
     source.may_warm.set()
@@ -110,9 +110,9 @@ def test_without_its_presence_it_claims_nothing_until_it_is_held_again(
     bench: Bench, host: Host
 ) -> None:
     until(lambda: host.opened)
-    (row,) = bench.sql("SELECT pid FROM pg_locks WHERE classid = 7777")
-    bench.sql("SELECT pg_terminate_backend(:p)", p=row.pid)
-    until(lambda: bench.sql("SELECT 1 FROM pg_locks WHERE classid = 7777 AND pid <> :p", p=row.pid))
+    (pid,) = bench.presences()
+    bench.sql("SELECT pg_terminate_backend(:p)", p=pid)
+    until(lambda: bench.presences() not in ([], [pid]))
     job = bench.enqueue()
     bench.reached(job, JobState.DONE)
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Mapping
 
 from scripts.drills.recipes import (
+    controls,
     graceful,
     kills,
     postgres_crash,
@@ -28,6 +29,7 @@ RECIPES: Mapping[str, Recipe] = {
     "stop": stopping.run,
     "graceful": graceful.run,
     "postgres-crash": postgres_crash.run,
+    "controls": controls.run,
 }
 
 

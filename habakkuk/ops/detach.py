@@ -59,6 +59,7 @@ class _Follower:
         self._process = process
         self._console = console
         self._shown = shown
+        self._welcomed = False
 
     def follow(self, stop: StopSignal) -> int:
         """Return 0 when it is healthy, its exit code when it ended. Ctrl+C ends it."""
@@ -79,17 +80,14 @@ class _Follower:
         return 0
 
     def _healthy(self) -> bool:
+        """Whether its welcome was shown, which follows its state, and it still runs."""
         run = read_run(self._home.root)
         return (
-            run is not None
+            self._welcomed
+            and run is not None
             and run.state == "running"
             and run.up == identify(self._process.pid)
-            and self._banner_written()
         )
-
-    def _banner_written(self) -> bool:
-        """Whether the last line of its welcome stands in the log, which follows its state."""
-        return b"Stop " in self._news()
 
     def _news(self) -> bytes:
         with self._home.log("up").open("rb") as log:
@@ -101,4 +99,6 @@ class _Follower:
         whole, newline, _ = self._news().rpartition(b"\n")
         for line in whole.splitlines() if newline else []:
             self._console.say(line.decode("utf-8", "replace"))
+            # The last line of the welcome.
+            self._welcomed = self._welcomed or line.strip().startswith(b"Stop ")
         self._shown += len(whole) + len(newline)

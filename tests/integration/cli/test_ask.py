@@ -10,6 +10,7 @@ from tests.fakes.model_script import Reply
 from tests.fakes.model_server import ModelServer, Recorded
 from tests.fakes.stack import Stack, until
 from tests.integration.cli.conftest import Run
+from tests.servers import ValkeyServer
 
 
 def test_the_answer_alone_is_on_stdout(worker: Stack, run: Run) -> None:
@@ -111,6 +112,15 @@ def test_a_database_that_is_away_is_one_sentence(
         result = run(*words)
         assert (result.exit_code, result.stdout) == (5, "")
         assert result.stderr == "The database does not answer; try again in a few seconds\n"
+
+
+def test_redis_away_changes_nothing_in_the_answer(
+    worker: Stack, run: Run, monkeypatch: pytest.MonkeyPatch, redis_server: ValkeyServer
+) -> None:
+    monkeypatch.setenv("REDIS_URL", redis_server.url())
+    redis_server.kill()
+    result = run("ask", "hello")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "echo: hello\n", "")
 
 
 def test_a_failed_turn_is_answered_after_jobs_retry(

@@ -1,4 +1,4 @@
-"""Alembic's environment: one online run on a connection that the caller gives, or SQL to read."""
+"""Alembic's environment: a run on what the caller gives to connect with, or SQL to read."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ if context.is_offline_mode():
         context.run_migrations()
 else:
     given = context.config.attributes.get("connection")
-    if given is not None:
+    if isinstance(given, Connection):
         _run(given)
     else:
-        with create_engine(_url()).connect() as fresh:
+        engine = given or create_engine(_url())
+        with engine.connect() as fresh:
             _run(fresh)

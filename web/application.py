@@ -20,10 +20,11 @@ from habakkuk.ops.run_file import resolve_settings
 from web.answers import json_answer
 from web.api import chat, sessions, turns
 from web.bodies import StrictRequest
+from web.cli import group
 from web.errors import add_error_handlers, explain_validation
 from web.guards import Guards, needs, open_to_all
 from web.headers import add_headers_and_log
-from web.health import Health
+from web.health import Health, HealthBody
 from web.hosts import allowed_hosts
 from web.interop import openai
 from web.site import Site
@@ -72,6 +73,7 @@ def application(container: Container) -> Flask:
     for api in (chat.api, turns.api, sessions.api, openai.api):
         app.register_api(api)
     _add_own_routes(app, health)
+    app.cli.add_command(group())
     hops = settings.config.trusted_proxies
     if hops:
         # The host is not taken from a proxy's header: the guard judges what was really asked for.
@@ -80,7 +82,7 @@ def application(container: Container) -> Flask:
 
 
 def _add_own_routes(app: OpenAPI, health: Health) -> None:
-    @app.get("/healthz", security=[])
+    @app.get("/healthz", security=[], responses={200: HealthBody, 503: HealthBody})
     @open_to_all
     def healthz() -> Response:
         """Say whether the server can take messages."""

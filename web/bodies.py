@@ -24,7 +24,8 @@ _MAX_DEPTH = 64
 _READ_SECONDS = 30.0
 _PIECE = 64 * 1024
 _SLOW = "the body took too long to arrive; send it again"
-_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+# Possessive, and an unclosed string runs to the end: linear whatever comes.
+_STRINGS = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _BRACKETS = re.compile(rb"[\[\]{}]")
 
 

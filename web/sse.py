@@ -8,6 +8,9 @@ from typing import Any
 import orjson
 from flask import Response
 
+from habakkuk.core.log import get_logger
+
+_log = get_logger("web")
 KEEPALIVE = b": keepalive\n\n"
 
 
@@ -22,9 +25,16 @@ def sse(data: dict[str, Any] | str, *, event: str | None = None, id: int | None 
     return head + b"data: " + body + b"\n\n"
 
 
+def _guarded(parts: Iterator[bytes]) -> Iterator[bytes]:
+    try:
+        yield from parts
+    except Exception:  # noqa: BLE001 - a request's top: its headers are sent, only the log is left
+        _log.exception("stream failed")
+
+
 def sse_response(parts: Iterator[bytes]) -> Response:
     """Return a response that sends `parts` as they come."""
-    response = Response(parts, content_type="text/event-stream; charset=utf-8")
+    response = Response(_guarded(parts), content_type="text/event-stream; charset=utf-8")
     # A buffering proxy would hold the text back.
     response.headers["X-Accel-Buffering"] = "no"
     return response

@@ -12,6 +12,7 @@ from habakkuk.core.errors import Unavailable
 
 # A notification may be lost while the listener's own connection is made again.
 _LOOK_SECONDS = 5.0
+_LEAST_SECONDS = 0.1
 
 
 def wait_for_end(
@@ -23,22 +24,20 @@ def wait_for_end(
 ) -> Turn:
     """Return the turn once it has ended, the client has `gone` or the time is over.
 
-    Raises NotFound.
+    Raises NotFound, and Unavailable when the database is away at the end of the time.
     """
     ends = None if seconds is None else time.monotonic() + seconds
     with container.done.watching(turn_id) as ended:
         while True:
             ended.clear()
-            turn = _look(container, principal, turn_id)
             left = _LOOK_SECONDS if ends is None else min(_LOOK_SECONDS, ends - time.monotonic())
-            if turn is not None and (turn.ended is not None or left <= 0 or gone()):
-                return turn
-            ended.wait(max(left, 0.1))
-
-
-def _look(container: Container, principal: Principal, turn_id: str) -> Turn | None:
-    """Return the turn, None while the database is away: the turn goes on when it is back."""
-    try:
-        return container.conversations.turn(principal, turn_id)
-    except Unavailable:
-        return None
+            last = left <= 0 or gone()
+            try:
+                turn = container.conversations.turn(principal, turn_id)
+                if last or turn.ended is not None:
+                    return turn
+            except Unavailable:
+                # The turn goes on when the database is back.
+                if last:
+                    raise
+            ended.wait(max(left, _LEAST_SECONDS))

@@ -11,6 +11,7 @@ from habakkuk.core.config.settings import Settings
 from habakkuk.core.errors import ConfigurationError
 from habakkuk.jobs.broker import CANARY, RUN_JOB, SWEEP, broker_settings
 from habakkuk.jobs.types import Queue
+from workers.connection import BriskAMQP
 from workers.life import Build, WorkerLife
 
 _BEAT_SECONDS = 60.0
@@ -23,7 +24,7 @@ def make_celery(settings: Settings, build_source: Build, probe: str = "workers.p
     """
     if settings.redis_url is None:
         raise ConfigurationError("REDIS_URL is not set: workers wake up over Redis")
-    app = Celery("habakkuk", set_as_current=False)
+    app = Celery("habakkuk", set_as_current=False, amqp=BriskAMQP)
     app.conf.update(broker_settings(settings.redis_url))
     app.conf.update(_worker_settings(settings))
     _add_tasks(app, WorkerLife(app, settings, build_source, probe))

@@ -25,7 +25,8 @@ from workers.prober import Prober
 _log = get_logger("workers")
 # Ten seconds are allowed from the signal to the end of the process.
 _GIVE_BACK_SECONDS = 7.0
-_LINGER_SECONDS = 1.5
+_AT_MOST_SECONDS = 8.5
+_LINGER_SECONDS = 1.0
 _CANARY_PREFIX = "canary."
 
 Build = Callable[[Settings], JobSource]
@@ -143,17 +144,24 @@ class WorkerLife:
             self._ending.join(_GIVE_BACK_SECONDS)
 
     def _end(self, code: int) -> None:
-        if self._canary is not None:
-            self._canary.stop()
-        self._prober.stop()
-        if self._host is not None:
-            self._host.stop(_GIVE_BACK_SECONDS)
-        if self._source is not None:
-            self._source.close()
-        # Celery may be waiting for a broker that is away, or for a job that does not let go.
-        threading.Thread(target=_leave, args=(code,), name="leaving", daemon=True).start()
+        over = threading.Event()
+        leaving = threading.Thread(target=_leave, args=(over, code), name="leaving", daemon=True)
+        leaving.start()
+        try:
+            self._prober.tell()
+            if self._host is not None:
+                self._host.stop(_GIVE_BACK_SECONDS)
+            self._prober.stop()
+            if self._canary is not None:
+                self._canary.stop()
+            if self._source is not None:
+                self._source.close()
+        finally:
+            over.set()
 
 
-def _leave(code: int) -> None:
+def _leave(over: threading.Event, code: int) -> None:
+    """End the process, whatever keeps it: a job that does not let go, a broker that is away."""
+    over.wait(_AT_MOST_SECONDS)
     time.sleep(_LINGER_SECONDS)
     os._exit(code)

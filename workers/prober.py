@@ -34,15 +34,19 @@ class Prober:
                 self._command, cwd=_ROOT, stdin=subprocess.PIPE, start_new_session=True
             )
 
-    def stop(self) -> None:
-        """Let the probe give its job back and end."""
+    def tell(self) -> None:
+        """Tell the probe to give its job back and end; start none any more. Returns at once."""
         with self._lock:
             self._stopped = True
-            process = self._process
+            if self._process is not None and self._process.stdin is not None:
+                self._process.stdin.close()
+
+    def stop(self) -> None:
+        """Tell the probe to end and wait for it."""
+        self.tell()
+        process = self._process
         if process is None:
             return
-        if process.stdin is not None:
-            process.stdin.close()
         try:
             process.wait(_END_SECONDS)
         except subprocess.TimeoutExpired:

@@ -11,6 +11,7 @@ from habakkuk.accounts import store
 from habakkuk.accounts.types import DEFAULT_SCOPES, ApiToken, Principal, Scope, User
 from habakkuk.core.errors import Invalid, NotFound
 from habakkuk.core.ids import random_id
+from habakkuk.core.text import clean
 from habakkuk.db.engine import Database
 
 _PREFIX = "hab_"
@@ -37,7 +38,7 @@ class Accounts:
             raise Invalid("a token needs a name of at most 200 characters")
         secret = _PREFIX + secrets.token_urlsafe(32)
         token = ApiToken(
-            random_id("tok"), name.strip(), tuple(scopes), datetime.now(UTC), None, None
+            random_id("tok"), clean(name.strip()), tuple(scopes), datetime.now(UTC), None, None
         )
         store.add_token(self._database, token, self.owner().id, _digest(secret))
         return secret
@@ -55,7 +56,7 @@ class Accounts:
 
     def revoke_token(self, which: str) -> int:
         """Revoke the tokens of this id or name and say how many. Raises NotFound."""
-        count = store.revoke(self._database, which)
+        count = store.revoke(self._database, clean(which))
         if not count:
             raise NotFound(f"there is no valid token named {which!r}; see `habakkuk tokens list`")
         return count

@@ -32,7 +32,11 @@ def begin(run: TurnRun) -> list[StoredMessage] | None:
             context.finish(work, JobState.DONE)
             return None
         messages = [] if taken.length else _seed(run)
-        messages.append(user_message(taken.messages, ZoneInfo(run.ports.config.timezone)))
+        spoken = user_message(taken.messages, ZoneInfo(run.ports.config.timezone))
+        if messages and messages[-1].role is Role.USER:
+            # Instructions without a conversation: roles alternate, so they lead the message.
+            spoken = Message(Role.USER, messages.pop().blocks + spoken.blocks)
+        messages.append(spoken)
         parts = [asdict(part) for part in run.parts]
         hotpath.open_transcript(work, turn, messages, run.prompt, parts)
     context.failpoints.hit("turn.take.after")

@@ -22,7 +22,7 @@ from habakkuk.conversations.types import (
     StoredMessage,
 )
 from habakkuk.core.config.schema import AgentConfig
-from habakkuk.core.errors import ConfigurationError, LlmError
+from habakkuk.core.errors import ConfigurationError, Conflict, LlmError
 from habakkuk.core.interrupt import Interrupted, Reason
 from habakkuk.db.engine import Work
 from habakkuk.events.publisher import TurnEvents
@@ -82,6 +82,17 @@ class TurnHandler:
             kind, outcome = ChatKind.ERROR, Outcome.FAILED
         row = NewChatMessage(Author.SYSTEM, body, ChatState.SENT, kind, turn_id=turn.id)
         turns.end(work, turn.id, outcome, chat.add(work, turn.conversation_id, row))
+
+    def reopen(self, work: Work, job: Job) -> None:
+        """Take back a failed end, so that the turn goes on where it stood."""
+        turn = turns.get_in(work, job.id)
+        if turn is None or turn.ended is None:
+            return
+        if turn.began is None:
+            chat.requeue(work, turn.conversation_id, turn.id)
+        elif transcript.last_job(work, turn.session_id) != turn.id:
+            raise Conflict("the session has gone on since; send the message again instead")
+        turns.reopen(work, turn.id)
 
 
 class _Turn:

@@ -36,7 +36,10 @@ class Blobs:
         """Return the bytes of `blob`. Raises NotFound."""
         if store.find(self._database, blob) is None:
             raise NotFound(f"there is no file {blob[:12]}")
-        return self._path(blob).read_bytes()
+        try:
+            return self._path(blob).read_bytes()
+        except FileNotFoundError as error:
+            raise NotFound(f"the file {blob[:12]} is missing below {self._folder}") from error
 
     def _path(self, blob: str) -> Path:
         return self._folder / blob[:2] / blob

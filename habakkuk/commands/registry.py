@@ -35,11 +35,11 @@ class CommandRegistry:
 
         A message that starts with a slash but names no command, such as a path, is ordinary.
         """
-        head, _, rest = text.strip().partition(" ")
-        if not head.startswith("/"):
+        if not text.lstrip().startswith("/"):
             return None
+        head, *rest = text.split(None, 1)
         found = self._commands.get(head[1:].lower())
-        return (found, rest.strip()) if found else None
+        return (found, "".join(rest).strip()) if found else None
 
 
 def allowed(command: Command, role: Role) -> bool:

@@ -19,7 +19,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from habakkuk.core.errors import Unavailable
+from habakkuk.core.errors import Invalid, Unavailable
 
 # A frozen process inside a transaction keeps its row locks until the server ends it (10 s), a lock
 # held longer than 5 s is a fault, and no statement of ours takes 30 s.
@@ -54,12 +54,14 @@ class Work:
 
     def execute(self, statement: Executable, **params: Any) -> CursorResult[Any]:
         """Run one statement in this transaction."""
-        return self._connection.execute(statement, params)
+        with _storable():
+            return self._connection.execute(statement, params)
 
     def execute_many(self, statement: Executable, rows: Sequence[Mapping[str, Any]]) -> None:
         """Run one statement for each row of parameters; nothing when there is none."""
         if rows:
-            self._connection.execute(statement, rows)
+            with _storable():
+                self._connection.execute(statement, rows)
 
     def after_commit(self, callback: Callable[[], None]) -> None:
         """Run `callback` once the transaction is committed; it must not raise."""
@@ -104,7 +106,7 @@ class Database:
 
     def run(self, statement: Executable, **params: Any) -> Sequence[Row[Any]]:
         """Run one statement as its own transaction and return its rows."""
-        with _translated(), self._autocommit.connect() as connection:
+        with _translated(), _storable(), self._autocommit.connect() as connection:
             result = connection.execute(statement, params)
             return result.all() if result.returns_rows else ()
 
@@ -144,6 +146,20 @@ def _refuse_closed(dbapi_connection: Any, _record: Any, _proxy: Any) -> None:
         raise DisconnectionError
 
 
+@contextmanager
+def _storable() -> Iterator[None]:
+    """Name the text that nobody cleaned: the driver refuses NUL and lone surrogates by ValueError.
+
+    Raises Invalid: it came from outside, such as in an id of a URL.
+    """
+    try:
+        yield
+    except ValueError as error:
+        if isinstance(error, UnicodeEncodeError) or "NUL" in str(error):
+            raise Invalid("the text has a character that cannot be stored") from error
+        raise
+
+
 _AWAY_STATES = ("08", "57P")  # connection exceptions; administrator or crash shutdown
 
 
@@ -154,7 +170,7 @@ def _translated() -> Iterator[None]:
         yield
     except PoolTimeoutError as error:
         raise DatabaseAway("every connection of the pool was busy for 10 s") from error
-    except (OperationalError, InterfaceError, psycopg2.OperationalError) as error:
+    except (DBAPIError, psycopg2.OperationalError) as error:
         if _is_away(error):
             raise DatabaseAway(str(error).splitlines()[0]) from error
         raise
@@ -165,4 +181,8 @@ def _is_away(error: Exception) -> bool:
     state = getattr(original, "pgcode", None)
     if isinstance(error, DBAPIError) and error.connection_invalidated:
         return True
+    if not isinstance(error, OperationalError | InterfaceError | psycopg2.OperationalError):
+        # A server that crashes within a statement is reported as a plain DatabaseError, caught
+        # above; every other class is about the statement.
+        return False
     return state is None or state.startswith(_AWAY_STATES)

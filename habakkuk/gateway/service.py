@@ -23,9 +23,9 @@ from habakkuk.core.config.schema import Config
 from habakkuk.core.errors import Forbidden, Invalid, NotFound
 from habakkuk.core.failpoints import Failpoints
 from habakkuk.core.ids import derive, random_id
-from habakkuk.core.text import clean
 from habakkuk.db.engine import Database, Work
 from habakkuk.gateway import store
+from habakkuk.gateway.entry import cleaned
 from habakkuk.gateway.types import Admitted, Inbound
 from habakkuk.jobs.service import Jobs
 from habakkuk.jobs.types import Queue
@@ -36,9 +36,8 @@ _EMPTY = "the message is empty; write something to be answered"
 
 @dataclass(frozen=True)
 class _Call:
-    """A command as it was written, and what it is to know of the server."""
+    """A command with what was written after it, and what it is to know of the server."""
 
-    text: str
     command: Command
     arguments: str
     health: Health | None
@@ -71,29 +70,26 @@ class Gateway:
         Raises Invalid for what cannot be stored, NotFound for a session of somebody else and
         DatabaseAway, when the source should send it again.
         """
-        text = self._checked(inbound)
-        matched = self._commands.match(text) if inbound.commands else None
+        inbound = cleaned(inbound)
+        self._check(inbound)
+        matched = self._commands.match(inbound.text) if inbound.commands else None
         if matched is None:
-            return self._answer(inbound, text) or self._admit_message(inbound, text)
+            return self._answer(inbound) or self._admit_message(inbound)
         command, arguments = matched
         health = self._health() if command.wants_health else None
         with self._database.transaction() as work:
             conversation = self._conversation(work, inbound)
-            known = self._known(work, inbound)
-            if known is not None:
-                return known
-            admitted = self._command(
-                work, conversation, inbound, _Call(text, command, arguments, health)
-            )
             self._save_cursor(work, inbound)
-        return admitted
+            call = _Call(command, arguments, health)
+            known = self._known(work, inbound)
+            return known or self._command(work, conversation, inbound, call)
 
-    def _answer(self, inbound: Inbound, text: str) -> Admitted | None:
+    def _answer(self, inbound: Inbound) -> Admitted | None:
         """Take a yes or no as the answer to the open question here; None when it is a message.
 
         With several questions open it answers the oldest, which is the one that is shown.
         """
-        said = read_words(text) if inbound.commands and inbound.attended else None
+        said = read_words(inbound.text) if inbound.commands and inbound.attended else None
         if said is None:
             return None
         with self._database.transaction() as work:
@@ -110,14 +106,14 @@ class Gateway:
                 return None
             answer, reason = said
             self._approvals.answer_in(work, inbound.user, asked[0], answer, reason)
-            seq = chat.add(work, conversation.id, _command_row(inbound, text))
+            seq = chat.add(work, conversation.id, _command_row(inbound))
             reply = f"{_DONE[answer]}: {asked[0].tool}."
             chat.add(work, conversation.id, _reply_row(reply))
             return Admitted(conversation.id, conversation.session_id, seq or 0, None, reply)
 
-    def _admit_message(self, inbound: Inbound, text: str) -> Admitted:
+    def _admit_message(self, inbound: Inbound) -> Admitted:
         """Accept in one statement; only what is new, joins or moves a cursor takes more."""
-        asked = self._acceptance(inbound, text)
+        asked = self._acceptance(inbound)
         accepted = None
         self._failpoints.hit("admit.commit.before")
         if inbound.cursor is None and not inbound.joinable:
@@ -134,6 +130,7 @@ class Gateway:
     def _admit_slowly(self, inbound: Inbound, asked: hotpath.Acceptance) -> Admitted:
         with self._database.transaction() as work:
             conversation = self._conversation(work, inbound)
+            self._save_cursor(work, inbound)
             known = self._known(work, inbound)
             if known is not None:
                 return known
@@ -142,7 +139,6 @@ class Gateway:
             accepted = hotpath.accept_in(work, asked)
             if accepted is None:
                 return self._repeated(work, inbound)
-            self._save_cursor(work, inbound)
             return _admitted(asked, accepted)
 
     def _joining(
@@ -153,19 +149,19 @@ class Gateway:
         asked: hotpath.Acceptance,
     ) -> hotpath.Acceptance:
         """Let the message join the person's turn that has not begun, when there is one."""
-        session = inbound.session_id or conversation.session_id
+        session = conversation.session_id
         open_turn = turns.joinable(work, conversation.id, session, inbound.user.id)
         if open_turn is None:
             return asked
         return replace(asked, turn_id=open_turn, opens=False)
 
-    def _acceptance(self, inbound: Inbound, text: str) -> hotpath.Acceptance:
+    def _acceptance(self, inbound: Inbound) -> hotpath.Acceptance:
         config = self._config
         return hotpath.Acceptance(
             address=inbound.address,
             message=NewChatMessage(
                 Author.USER,
-                text,
+                inbound.text,
                 ChatState.QUEUED,
                 user_id=inbound.user.id,
                 remote_id=inbound.remote_id,
@@ -187,18 +183,16 @@ class Gateway:
         if inbound.cursor is not None:
             store.save_cursor(work, inbound.address, inbound.cursor)
 
-    def _checked(self, inbound: Inbound) -> str:
-        text = clean(inbound.text)
-        size = len(text.encode())
+    def _check(self, inbound: Inbound) -> None:
+        size = len(inbound.text.encode())
         limit = self._config.gateway.max_message_bytes
         if size > limit:
             raise Invalid(f"the message has {size:,} bytes; at most {limit:,} are accepted")
-        if not text.strip():
+        if not inbound.text.strip():
             raise Invalid(_EMPTY)
         if inbound.agent is not None and inbound.agent not in self._config.agents:
             names = ", ".join(self._config.agents)
             raise Invalid(f"there is no agent {inbound.agent!r}; the agents are: {names}")
-        return text
 
     def _conversation(self, work: Work, inbound: Inbound) -> Conversation:
         """Lock the conversation, made now when the address is new."""
@@ -206,7 +200,9 @@ class Gateway:
         if found is None:
             found = self._create(work, inbound)
         if inbound.session_id is not None:
-            return found
+            if not addresses.holds(work, found.id, inbound.session_id):
+                raise NotFound(f"there is no session {inbound.session_id!r}")
+            return replace(found, session_id=inbound.session_id)
         if found.agent not in self._config.agents and inbound.agent is None:
             return self._switch(work, found, self._config.main_agent)
         if inbound.agent is not None and inbound.agent != found.agent:
@@ -247,11 +243,17 @@ class Gateway:
         if inbound.remote_id is None:
             return None
         account = inbound.address.account
-        row = chat.by_remote_id(work, account, inbound.remote_id)
-        if row is None:
+        found = chat.by_remote_id(work, account, inbound.remote_id)
+        if found is None:
             return None
-        conversation_id, seq, turn_id, session_id = row
-        return Admitted(conversation_id, session_id or "", seq, turn_id, duplicate=True)
+        return Admitted(
+            found.conversation_id,
+            found.session_id,
+            found.seq,
+            found.turn_id,
+            found.reply,
+            duplicate=True,
+        )
 
     def _repeated(self, work: Work, inbound: Inbound) -> Admitted:
         """Return the twin that arrived at another address of the account while this one waited."""
@@ -263,10 +265,11 @@ class Gateway:
     def _command(
         self, work: Work, conversation: Conversation, inbound: Inbound, call: _Call
     ) -> Admitted:
-        command, text = call.command, call.text
+        command = call.command
         if not allowed(command, inbound.user.role):
             raise Forbidden(f"/{command.name} is for the {command.role} only")
-        chat.add(work, conversation.id, _command_row(inbound, text))
+        if chat.add(work, conversation.id, _command_row(inbound)) is None:
+            return self._repeated(work, inbound)
         context = CommandContext(
             work,
             conversation,
@@ -287,10 +290,10 @@ def _turn_id(inbound: Inbound) -> str:
     return derive("turn", address.channel, address.account, inbound.remote_id)
 
 
-def _command_row(inbound: Inbound, text: str) -> NewChatMessage:
+def _command_row(inbound: Inbound) -> NewChatMessage:
     return NewChatMessage(
         Author.USER,
-        text,
+        inbound.text,
         ChatState.TAKEN,
         ChatKind.COMMAND,
         user_id=inbound.user.id,

@@ -66,15 +66,17 @@ class AnswerText:
         return ""
 
     def _text(self, event: Event) -> str:
-        lead = ""
-        if self._interrupted or event.step != self._step:
-            lead = self._lead()
-            self._shown = ""
+        text = str(event.data["text"])
+        fresh = self._interrupted or event.step != self._step
+        if event.data["at"] != (0 if fresh else len(self._shown)):
+            # The stream had lost what goes before; the stored answer will make it good.
+            return ""
+        lead = self._lead() if fresh else ""
+        self._shown = text if fresh else self._shown + text
         self._step = event.step
         self._closed = False
         self._interrupted = False
-        self._shown += event.data["text"]
-        return lead + str(event.data["text"])
+        return lead + text
 
     def _lead(self) -> str:
         """Return what stands between earlier text and new text."""

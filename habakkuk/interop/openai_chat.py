@@ -57,6 +57,21 @@ class CompletionRequest(BaseModel):
     functions: list[Any] | None = None
 
 
+class ErrorDetail(BaseModel):
+    """What went wrong, as OpenAI's clients read it."""
+
+    message: str
+    type: str
+    param: str | None
+    code: str | None
+
+
+class CompletionError(BaseModel):
+    """Every error of the OpenAI-compatible API."""
+
+    error: ErrorDetail
+
+
 class RefusedParameter(Invalid):
     """A request asks for something that is not offered; `param` names where."""
 

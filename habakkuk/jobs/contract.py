@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from habakkuk.core.errors import HabakkukError
 from habakkuk.core.failpoints import Failpoints
@@ -98,6 +98,15 @@ class JobContext(Protocol):
         True: the job is parked and `run` must return at once. False: a wait is resolved and not
         consumed, or none is open; go on.
         """
+        ...
+
+
+@runtime_checkable
+class Reopening(Protocol):
+    """A handler whose failed jobs need to be prepared before they run again."""
+
+    def reopen(self, work: Work, job: Job) -> None:
+        """Take back the recorded end, after `lock`. Raises Conflict when it is too late."""
         ...
 
 

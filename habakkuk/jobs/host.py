@@ -102,38 +102,42 @@ class Host:
         self._id = random_id("w")
         self._warmed = False
         clock = Clock()
+        redis = source.redis
+        self._locks = None if redis is None else LockKeeper(redis, self._number)
         self._beats = source.database.beside("habakkuk heartbeat")
         self._sweeps = source.database.beside("habakkuk sweep")
         self._leases = Leases(clock)
-        redis = source.redis
-        self._locks = None if redis is None else LockKeeper(redis, self._number)
-        owner = Owner(identity.name, self._number)
-        parts = RunnerParts(
-            source.database,
-            source.handlers,
-            owner,
-            self._leases,
-            source.failpoints,
-            clock,
-            self._locks,
-        )
-        self.runner = Runner(parts, sizes)
+        self.runner = Runner(self._runner_parts(clock), sizes)
         self._heartbeat = Heartbeat(self._beats, self._leases, clock, self._locks)
-        self._sweeper = Sweeper(
-            SweeperParts(
-                self._sweeps,
-                self.runner,
-                source.handlers,
-                source.wake,
-                source.failpoints,
-                self._locks,
-                start_probe,
-            )
-        )
+        self._sweeper = Sweeper(self._sweeper_parts(start_probe))
         ears = Ears(self._held, self._lost, self._leases.cancel, self.offer, self._leases.distrust)
         self._presence = Presence(source.database, self._number, ears)
         self._opening = Loop("opening", self._begin)
         self._census = Loop("census", self._register)
+
+    def _runner_parts(self, clock: Clock) -> RunnerParts:
+        source = self._source
+        return RunnerParts(
+            database=source.database,
+            handlers=source.handlers,
+            owner=Owner(self._identity.name, self._number),
+            leases=self._leases,
+            failpoints=source.failpoints,
+            clock=clock,
+            locks=self._locks,
+        )
+
+    def _sweeper_parts(self, start_probe: Callable[[], None]) -> SweeperParts:
+        source = self._source
+        return SweeperParts(
+            database=self._sweeps,
+            runner=self.runner,
+            handlers=source.handlers,
+            wake=source.wake,
+            failpoints=source.failpoints,
+            locks=self._locks,
+            start_probe=start_probe,
+        )
 
     @property
     def opened(self) -> bool:

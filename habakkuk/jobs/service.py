@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from habakkuk.db.engine import Database, Work
-from habakkuk.jobs.contract import JobHandler
+from habakkuk.jobs.contract import JobHandler, Reopening
 from habakkuk.jobs.store import queue, records, waits, workers
 from habakkuk.jobs.store.records import Count
 from habakkuk.jobs.store.workers import WorkerRow
@@ -71,7 +71,20 @@ class Jobs:
         return resolved
 
     def retry(self, work: Work, job_id: str) -> bool:
-        """Run a failed job again, at the end of its key; False when it had not failed."""
+        """Run a failed job again, at the end of its key; False when it had not failed.
+
+        Raises Conflict when what it was part of has gone on without it.
+        """
+        job = records.read(work, job_id)
+        handler = self._handlers.get(job.kind) if job is not None else None
+        if job is not None and handler is not None:
+            handler.lock(work, job)
+        locked = records.lock(work, job_id)
+        if locked is None or locked.state is not JobState.FAILED:
+            return False
+        kind: object = handler
+        if isinstance(kind, Reopening):
+            kind.reopen(work, locked)
         queue_name = records.again(work, job_id)
         if queue_name is not None:
             work.after_commit(partial(self._wake.wake, queue_name, job_id))

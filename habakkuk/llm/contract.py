@@ -118,6 +118,9 @@ class Profile:
     """Facts about a model that shape its requests.
 
     `simple_prompt` replaces the system prompt for models too small to follow a long one.
+    `default_max_tokens` is asked for where a format demands a number and nobody named one.
+    `thinking` is the kind that the model is asked for, None for what it does by itself;
+    `effort` says whether it takes a request's effort, where not every model of a format does.
     """
 
     tools: bool = True
@@ -126,6 +129,9 @@ class Profile:
     max_tokens: int | None = None
     context_window: int | None = None
     max_tokens_field: str = "max_completion_tokens"
+    default_max_tokens: int = 8192
+    thinking: str | None = None
+    effort: bool = False
 
 
 class Provider(Protocol):

@@ -37,9 +37,25 @@ _BILLING = {
     "insufficient_balance",
     "insufficient_credits",
     "payment_required",
+    "contract_spend_limit_reached",
+    "enforced_spend_limit_reached",
+    "linked_organization_spend_limit_reached",
+    "linked_organization_billing_unavailable",
+    "user_profile_not_billable",
 }
-_OVERFLOW = {"context_length_exceeded", "exceed_context_size_error", "request_too_large"}
-_MISSING = {"model_not_found", "model_not_available", "invalid_model", "unknown_model"}
+_OVERFLOW = {
+    "context_length_exceeded",
+    "exceed_context_size_error",
+    "request_too_large",
+    "request_body_too_large_after_decoding",
+}
+_MISSING = {
+    "model_not_found",
+    "model_not_available",
+    "invalid_model",
+    "unknown_model",
+    "not_found_error",
+}
 _REFUSED = {
     "content_filter",
     "content_policy_violation",
@@ -52,16 +68,18 @@ _AUTH = {
     "authentication_error",
     "permission_error",
     "account_deactivated",
+    "organization_on_hold",
     "unauthorized",
 }
 _LIMITED = {"rate_limit_exceeded", "rate_limit_error", "too_many_requests", "resource_exhausted"}
 _INVALID = {"invalid_request_error", "invalid_request", "invalid_argument"}
 # Only for 400 and 413, where several servers send no code of their own.
 _OVERFLOW_TEXT = re.compile(
-    r"maximum context|context (length|size|window)|prompt is too long|too many (input )?tokens"
-    r"|input is too long|token limit",
+    r"maximum context|context (length|size|window|limit)|prompt is too long"
+    r"|too many (input )?tokens|input is too long|token limit",
     re.IGNORECASE,
 )
+_BILLING_TEXT = re.compile(r"credit balance is too low", re.IGNORECASE)
 _MISSING_TEXT = re.compile(r"model\b.{0,80}(does not exist|not found|no such)", re.IGNORECASE)
 _LONGEST_WAIT = 3600.0
 _SHORTEST_SECRET = 4
@@ -91,7 +109,9 @@ def read_fault(body: object, status: int = 0, headers: Mapping[str, str] | None 
         return replace(
             fault, status=0 if status == HTTPStatus.OK else status, text=str(error or "")
         )
-    values = [error.get(key) for key in ("code", "type", "status")]
+    details = error.get("details")
+    inner = details.get("error_code") if isinstance(details, dict) else None
+    values = [inner, *(error.get(key) for key in ("code", "type", "status"))]
     numbers = [int(v) for v in values if isinstance(v, int | str) and str(v).isdigit()]
     words = frozenset(v.lower() for v in values if isinstance(v, str) and not v.isdigit())
     text = error.get("message") or error.get("detail") or error.get("msg") or error
@@ -116,10 +136,9 @@ def _classify(fault: Fault) -> tuple[type[LlmError], bool]:
     for codes, kind in _BY_CODE:
         if fault.codes & codes:
             return kind, kind in (RateLimited, Overloaded)
-    if fault.status in (400, 404, 413, 422) and _OVERFLOW_TEXT.search(fault.text):
-        return ContextOverflow, False
-    if fault.status == HTTPStatus.BAD_REQUEST and _MISSING_TEXT.search(fault.text):
-        return ModelMissing, False
+    for statuses, text, kind in _BY_TEXT:
+        if fault.status in statuses and text.search(fault.text):
+            return kind, False
     if fault.status in _BY_STATUS:
         kind = _BY_STATUS[fault.status]
     elif fault.status in _REDIRECTS:
@@ -140,6 +159,11 @@ _BY_CODE: tuple[tuple[set[str], type[LlmError]], ...] = (
     (_REFUSED, Refused),
     (_AUTH, AuthFailed),
     (_LIMITED, RateLimited),
+)
+_BY_TEXT: tuple[tuple[tuple[int, ...], re.Pattern[str], type[LlmError]], ...] = (
+    ((400, 404, 413, 422), _OVERFLOW_TEXT, ContextOverflow),
+    ((400,), _BILLING_TEXT, BillingFailed),
+    ((400,), _MISSING_TEXT, ModelMissing),
 )
 _BY_STATUS: dict[int, type[LlmError]] = {
     401: AuthFailed,

@@ -27,12 +27,16 @@ class Text(_Block):
 
 
 class Thinking(_Block):
-    """Reasoning of a model. Signed blocks go back byte for byte, and only to `provider`."""
+    """Reasoning of a model. Signed blocks go back byte for byte, and only to who made them.
+
+    That is `provider`, and `model` there where it is set. A signed text may be empty.
+    """
 
     type: Literal["thinking"] = "thinking"
     text: str
     signature: str | None = None
     provider: str | None = None
+    model: str | None = None
 
 
 class ToolCall(_Block):
@@ -69,11 +73,12 @@ class Media(_Block):
 
 
 class Opaque(_Block):
-    """A block of one provider, replayed verbatim to that provider only."""
+    """A block of one provider, replayed verbatim to it only, and to `model` where it is set."""
 
     type: Literal["opaque"] = "opaque"
     provider: str
     data: dict[str, Any]
+    model: str | None = None
 
 
 Block = Annotated[

@@ -120,6 +120,11 @@ def resolve_settings(settings: Settings) -> Settings:
 
 def browser_address(listen: tuple[str, int]) -> str:
     """Return the URL under which this machine reaches what listens on `listen`."""
-    host, port = listen
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1", "*": "127.0.0.1"}.get(host, host)  # noqa: S104 - names it, binds nothing
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    host = reachable_host(listen[0])
+    return f"http://[{host}]:{listen[1]}" if ":" in host else f"http://{host}:{listen[1]}"
+
+
+def reachable_host(host: str) -> str:
+    """Return an address of this machine for what listens on `host`, which may mean all of them."""
+    everywhere = {"0.0.0.0": "127.0.0.1", "*": "127.0.0.1", "::": "::1"}  # noqa: S104 - names it, binds nothing
+    return everywhere.get(host, host)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from habakkuk.core.errors import ToolError
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.llm.types import ToolSpec
+from habakkuk.tools.services import ToolServices
 
 
 class Risk(StrEnum):
@@ -56,6 +57,7 @@ class ToolContext:
     interrupt: Interrupt
     workspace: Path
     resolution: Resolution | None = None
+    services: ToolServices = field(default_factory=ToolServices)
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,28 @@ import secrets
 import sys
 from collections.abc import Callable, Mapping
 
-from scripts.drills.recipes import kills
+from scripts.drills.recipes import (
+    controls,
+    graceful,
+    kills,
+    postgres_crash,
+    recovery,
+    redis_away,
+    stopping,
+)
 from scripts.drills.report import Plan, Progress, Result
 
 Recipe = Callable[[Plan, Progress], Result]
 RECIPES: Mapping[str, Recipe] = {
     "kills": kills.run,
+    "recovery": recovery.run,
+    "redis-stop": redis_away.stop,
+    "redis-freeze": redis_away.freeze,
+    "redis-restart": redis_away.restart,
+    "stop": stopping.run,
+    "graceful": graceful.run,
+    "postgres-crash": postgres_crash.run,
+    "controls": controls.run,
 }
 
 

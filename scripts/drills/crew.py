@@ -7,17 +7,19 @@ import signal
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import psycopg2
 
 from scripts.drills.points import ON_SIGTERM, specs
+from scripts.drills.nursery import Fork
 from scripts.drills.programs import Program
 from scripts.drills.world import World
 
 _LOOK_SECONDS = 0.02
-_ARMED_SHARE = 0.8
-_SHORT_SECONDS = 1.0
+_ARMED_SHARE = 0.85
+_SHORT_SECONDS = 2.0
 _TERM_SECONDS = 12.0
 
 
@@ -39,7 +41,7 @@ class Kills:
 class Crew:
     """Keeps the world's workers running, and kills them while it is told to."""
 
-    def __init__(self, world: World, rng: random.Random, every: float = 0.5) -> None:
+    def __init__(self, world: World, rng: random.Random, every: float = 0.9) -> None:
         """Kill one at random each `every` seconds, beside the armed points."""
         self._world = world
         self._rng = rng
@@ -101,7 +103,7 @@ class Crew:
             variables["HABAKKUK_FAILPOINT"] = spec
         self._world.start_worker(name, **variables)
 
-    def _note_end(self, name: str, program: Program) -> None:
+    def _note_end(self, name: str, program: Program | Fork) -> None:
         if program.pid in self._own or self._fired_in(program.pid):
             return
         words = program.last_lines(8)
@@ -118,15 +120,15 @@ class Crew:
 
     def _strike(self) -> None:
         while not self._stop.wait(self._rng.uniform(0.5, 1.5) * self._every):
-            alive = self._alive()
+            alive = self._look(self._world.records.alive)
             self._note_starts(alive)
             self._tell(alive)
             if self._armed.is_set():
-                self._kill_one(alive)
+                self._kill_one(self._look(self._world.records.busy))
 
-    def _alive(self) -> set[int]:
+    def _look(self, look: Callable[[], set[int]]) -> set[int]:
         try:
-            return self._world.records.alive()
+            return look()
         except psycopg2.Error:
             return set()
 
@@ -145,13 +147,13 @@ class Crew:
                 self._own.add(program.pid)
                 program.signal(signal.SIGTERM)
 
-    def _kill_one(self, alive: set[int]) -> None:
-        """Kill one that takes jobs, and leave those alone that are about to fall by themselves."""
+    def _kill_one(self, busy: set[int]) -> None:
+        """Kill one that runs something, and leave those alone that are about to fall by themselves."""
         now = time.time()
         found = [
             (name, program)
             for name, program in self._world.workers.items()
-            if program.pid in alive and name not in self._told and program.code is None
+            if program.pid in busy and name not in self._told and program.code is None
         ]
         rested = [
             program

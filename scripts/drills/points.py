@@ -10,9 +10,9 @@ from habakkuk.ops.processes import ROOT
 
 _HIT = re.compile(r'\.hit\("([a-z_.]+)"\)')
 # A turn of one small answer passes `model.text` a dozen times, the others once or twice.
-_OFTEN = {"model.text": 40, "tool.run.after": 6, "tool.record.after": 6}
+_OFTEN = {"model.text": 80, "tool.run.after": 9, "tool.record.after": 9}
 _SELDOM = {"job.park.after": 1, "job.takeover.after": 1, "job.release.before": 1}
-_USUAL = 5
+_USUAL = 8
 # A worker passes it only when it gives its jobs back: it is told to end, not killed.
 ON_SIGTERM = "job.release.before"
 

@@ -21,6 +21,10 @@ _RUNS_TURN = f"""
     SELECT w.pid FROM jobs j JOIN workers w ON w.owner_lock = j.owner_lock
     WHERE j.id = %s AND j.state = 'running' AND w.pid IN ({_ALIVE})
 """
+_BUSY = f"""
+    SELECT DISTINCT w.pid FROM jobs j JOIN workers w ON w.owner_lock = j.owner_lock
+    WHERE j.state = 'running' AND w.pid IN ({_ALIVE})
+"""
 _CUT_PRESENCE = """
     SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN workers w
       ON l.objid = CAST(w.owner_lock AS oid)
@@ -39,11 +43,12 @@ class Records:
         self._connection: extensions.connection | None = None
 
     def rows(self, statement: str, *values: object) -> list[dict[str, Any]]:
-        """Run one statement and return its rows. Raises psycopg2.OperationalError."""
+        """Run one statement and return its rows. Raises psycopg2.Error."""
         with self._lock:
             try:
                 return self._run(statement, values)
-            except (psycopg2.OperationalError, psycopg2.InterfaceError):
+            except psycopg2.Error:
+                # A server that went says so with any class; a faulty statement fails again.
                 self._drop()
                 return self._run(statement, values)
 
@@ -55,6 +60,10 @@ class Records:
     def alive(self) -> set[int]:
         """Return the pids of the workers that take jobs and whose presence lock is held."""
         return {int(row["pid"]) for row in self.rows(_ALIVE)}
+
+    def busy(self) -> set[int]:
+        """Return the pids of those that run something at this moment."""
+        return {int(row["pid"]) for row in self.rows(_BUSY)}
 
     def runner_of(self, turn: str) -> int | None:
         """Return the pid of the worker that runs this turn now."""

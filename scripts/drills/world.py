@@ -19,6 +19,7 @@ from habakkuk.db.engine import Database
 from habakkuk.db.migrate import migrate
 from habakkuk.ops import processes
 from scripts.drills.http import Api, Cut
+from scripts.drills.nursery import Fork, Nursery
 from scripts.drills.programs import Program, free_port
 from scripts.drills.records import Records
 from tests.servers import PostgresServer, ValkeyServer
@@ -30,7 +31,7 @@ providers:
   drill: {{type: openai, base_url: "http://127.0.0.1:{port}/v1", api_key_env: DRILL_KEY}}
 agents:
   habakkuk: {{model: drill/fake-model}}
-logs: {{level: info}}
+workers: {{turns: {turns}}}
 """
 _DATABASE = "drill"
 _HEALTHY = 200
@@ -44,11 +45,13 @@ class NotReady(Exception):
 class Options:
     """How a world differs from the plain one.
 
-    `wrapped` starts workers and web through the drill's own modules, which can arm points in one
-    process and not in its children, and which take a mutant.
+    `web` and `worker` are variables of those processes; `forked` starts workers from a nursery;
+    `turns` is how many turns a worker runs at once.
     """
 
     workers: int = 2
+    turns: int = 128
+    forked: bool = False
     web: Mapping[str, str] = field(default_factory=dict)
     worker: Mapping[str, str] = field(default_factory=dict)
     keep: bool = False
@@ -73,7 +76,8 @@ class World:
         self.model_port = free_port()
         self.web_port = free_port()
         self.web: Program | None = None
-        self.workers: dict[str, Program] = {}
+        self.workers: dict[str, Program | Fork] = {}
+        self._nursery: Nursery | None = None
         self._model: Program | None = None
         self._started = 0
         self.environment = self._environment()
@@ -102,11 +106,19 @@ class World:
         self.web = self._program("web", argv, {**spec.variables, **variables})
         self.await_true(self.healthy, "web", self.web)
 
-    def start_worker(self, name: str, **variables: str) -> Program:
+    def start_worker(self, name: str, **variables: str) -> Program | Fork:
         """Start a worker for every queue and return at once."""
-        spec = processes.worker(name, WorkerPools())
-        argv = (sys.executable, "-m", "scripts.drills.worker", *spec.command[3:])
-        started = self._program(name, argv, {**spec.variables, **self.options.worker, **variables})
+        spec = processes.worker(name, WorkerPools(turns=self.options.turns))
+        arguments = spec.command[3:]
+        added = {**spec.variables, **self.options.worker, **variables}
+        if self._nursery is not None:
+            environment = {**self.environment, **added}
+            started: Program | Fork = self._nursery.start(
+                name, arguments, environment, self._log(name)
+            )
+        else:
+            argv = (sys.executable, "-m", "scripts.drills.worker", *arguments)
+            started = self._program(name, argv, added)
         self.workers[name] = started
         return started
 
@@ -117,7 +129,7 @@ class World:
             self.await_true(lambda pid=program.pid: pid in self.records.alive(), name, program)
 
     def await_true(
-        self, condition: Callable[[], bool], what: str, program: Program | None = None
+        self, condition: Callable[[], bool], what: str, program: Program | Fork | None = None
     ) -> None:
         """Wait for a condition. Raises NotReady with the program's last words."""
         until = time.monotonic() + START_SECONDS
@@ -155,6 +167,8 @@ class World:
         for program in programs:
             if program is not None and program.code is None:
                 program.kill()
+        if self._nursery is not None:
+            self._nursery.close()
         self.records.close()
         self.valkey.kill()
         self.postgres.kill()
@@ -165,11 +179,13 @@ class World:
         argv = (sys.executable, "-m", "tests.fakes.model_server")
         options = ("--port", str(self.model_port), "--control")
         self._model = self._program("model", (*argv, *options), {})
+        if self.options.forked:
+            self._nursery = Nursery(self.environment, self._log("nursery"))
         self.valkey.start()
         self.postgres.start()
         Records(self.postgres.url("postgres")).execute(f"CREATE DATABASE {_DATABASE}")
         migrate(self.database_url)
-        (self.home / "config.yaml").write_text(_CONFIG.format(port=self.model_port))
+        (self.home / "config.yaml").write_text(_CONFIG.format(port=self.model_port, turns=self.options.turns))
         self.api = Api(self.web_port, self._token())
         self.start_web(**self.options.web)
         names = [f"worker-{number}" for number in range(1, self.options.workers + 1)]
@@ -185,9 +201,11 @@ class World:
             database.dispose()
 
     def _program(self, name: str, argv: tuple[str, ...], variables: Mapping[str, str]) -> Program:
+        return Program(name, argv, {**self.environment, **variables}, self._log(name))
+
+    def _log(self, name: str) -> Path:
         self._started += 1
-        log = self.logs / f"{name}-{self._started}.log"
-        return Program(name, argv, {**self.environment, **variables}, log)
+        return self.logs / f"{name}-{self._started}.log"
 
     def _environment(self) -> dict[str, str]:
         """Return the environment of every process: the developer's own settings stay out."""

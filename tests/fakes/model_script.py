@@ -245,7 +245,7 @@ class Script:
         if (cut := self._number("cut", 3)) is not None:
             return min(cut, count), Cut()
         if (fault := self._number("error-in-200", 1)) is not None:
-            return min(fault, count), sse(_ERROR)
+            return min(fault, count), self._failure()
         return None
 
     def _events(self) -> Iterator[Part]:
@@ -253,17 +253,31 @@ class Script:
         deltas = list(self._deltas(calls))
         stop = self._stop(len(deltas))
         delay = self._get("delay")
-        yield chunk({"role": "assistant", "content": None if calls else ""})
+        yield from self._opening(calls)
         for delta in deltas[: stop[0] if stop else None]:
             if delay:
                 yield Delay(float(delay.rest))
-            yield chunk(delta)
+            yield from self._shown(delta)
         if stop:
             yield stop[1]
             return
+        yield from self._closing(calls, len(deltas))
+
+    # What is said is the same in every wire format; these say it in Chat Completions.
+
+    def _opening(self, calls: Sequence[Any]) -> Iterator[Part]:
+        yield chunk({"role": "assistant", "content": None if calls else ""})
+
+    def _shown(self, delta: dict[str, Any]) -> Iterator[Part]:
+        yield chunk(delta)
+
+    def _closing(self, calls: Sequence[Any], count: int) -> Iterator[Part]:
         yield chunk({}, finish=self._finish(calls))
-        yield usage_chunk(self._prompt(), len(deltas))
+        yield usage_chunk(self._prompt(), count)
         yield DONE
+
+    def _failure(self) -> Part:
+        return sse(_ERROR)
 
     def _refusal(self, directive: Directive) -> Reply:
         code, *pairs = directive.rest.split()

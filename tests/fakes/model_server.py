@@ -1,4 +1,4 @@
-"""A fake OpenAI-compatible server over a real loopback socket.
+"""A fake model server over a real loopback socket: Chat Completions, and Anthropic's Messages.
 
 In a test: `with ModelServer() as server: server.base_url`. For drills, in a process of its own:
 `python -m tests.fakes.model_server --port 9100 --control`, where GET /control/requests tells what
@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
+from tests.fakes.messages_rules import messages_violations
+from tests.fakes.model_messages import MessagesScript
 from tests.fakes.model_script import Cut, Delay, Part, Reply, Script, Stall, last_user_text
 from tests.fakes.transcript_rules import violations
 
@@ -47,6 +49,18 @@ class Recorded:
         return {"id": self.id, "time": self.time, "text": self.text, "messages": len(messages)}
 
 
+@dataclass(frozen=True)
+class _Wire:
+    """A path's wire format: how it answers, and what it demands of a request."""
+
+    script: Callable[[dict[str, Any]], Script]
+    violations: Callable[[dict[str, Any]], list[str]]
+
+
+_WIRES = {
+    "/v1/chat/completions": _Wire(Script, violations),
+    "/v1/messages": _Wire(MessagesScript, messages_violations),
+}
 Scripted = Callable[[Recorded], Reply | None]
 
 
@@ -179,18 +193,19 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         owner = self.server.owner
         raw = self.rfile.read(int(self.headers.get("content-length") or 0))
-        if self.path != "/v1/chat/completions":
+        wire = _WIRES.get(self.path)
+        if wire is None:
             return self._json(
                 404, {"error": {"message": f"no such path {self.path}", "code": None}}
             )
         body = json.loads(raw)
         recorded = owner.record(self.path, {k.lower(): v for k, v in self.headers.items()}, body)
-        if wrong := violations(body):
+        if wrong := wire.violations(body):
             owner.violations.extend(f"request {recorded.id}: {fault}" for fault in wrong)
             error = {"message": "; ".join(wrong), "type": "invalid_request_error", "code": None}
             return self._json(400, {"error": error})
         scripted = owner.script(recorded) if owner.script else None
-        return self._send(scripted or Script(body).reply())
+        return self._send(scripted or wire.script(body).reply())
 
     def _json(self, status: int, value: Any) -> None:
         self._send(

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from sqlalchemy import text
 
 from habakkuk.accounts.types import Principal, Scope
 from habakkuk.bootstrap import Container, build
 from habakkuk.conversations.types import Address, ChatMessage, Turn
 from habakkuk.core.config.environment import read_environment
 from habakkuk.core.config.settings import load_settings
+from habakkuk.core.failpoints import Failpoints
+from habakkuk.core.interrupt import Interrupted, Reason
 from habakkuk.gateway.types import Admitted, Inbound
 from habakkuk.jobs.host import Host, Identity
 from tests.fakes.model_server import ModelServer
@@ -43,6 +48,23 @@ class _Offer:
         pass
 
 
+class Points(Failpoints):
+    """Points at which a run ends as if its process had died: the row stays as it is.
+
+    `due` says at which passing of which point, counted from 1.
+    """
+
+    def __init__(self, due: Mapping[str, int] | None = None) -> None:
+        super().__init__()
+        self.due = due or {}
+        self.passed: list[str] = []
+
+    def hit(self, name: str) -> None:
+        self.passed.append(name)
+        if self.passed.count(name) == self.due.get(name):
+            raise Interrupted(Reason.LEASE_LOST)
+
+
 class Stack:
     """Build one with a home, two URLs and a model server; `start` runs turns."""
 
@@ -67,9 +89,10 @@ class Stack:
         self.owner = self.container.accounts.owner()
         self.principal = Principal(self.owner, frozenset(Scope))
 
-    def start(self) -> Host:
+    def start(self, points: Points | None = None) -> Host:
         """Run turns in this process, as one worker."""
-        host = Host(self.container, Identity("test", "worker", "0"), {"turns": 8})
+        source = replace(self.container, failpoints=points) if points else self.container
+        host = Host(source, Identity("test", "worker", "0"), {"turns": 8})
         host.start()
         until(lambda: host.opened)
         self._offer.host = host
@@ -81,13 +104,31 @@ class Stack:
         if host is not None:
             assert host.stop(10)
 
+    def take_over(self, admitted: Admitted) -> None:
+        """Free a turn whose run ended at one of the Points, as a sweep does; no worker runs."""
+        self.container.database.run(
+            text(
+                "UPDATE jobs SET state = 'pending', crashes = crashes + 1, owner = NULL,"
+                " owner_lock = NULL, lease_until = NULL WHERE id = :id AND state = 'running'"
+            ),
+            id=admitted.turn_id,
+        )
+
+    def journal(self, admitted: Admitted) -> dict[str, tuple[str, str]]:
+        """Return (state, result's text) of the session's calls, by the tool's name."""
+        rows = self.container.database.run(
+            text("SELECT name, state, result FROM tool_calls WHERE session_id = :id"),
+            id=admitted.session_id,
+        )
+        return {row.name: (row.state, (row.result or {}).get("text", "")) for row in rows}
+
     def close(self) -> None:
         self.stop()
         self.container.close()
 
-    def say(self, text: str, chat: str = "c", **fields: Any) -> Admitted:
+    def say(self, body: str, chat: str = "c", **fields: Any) -> Admitted:
         """Admit a message of the owner."""
-        inbound = Inbound(Address("web", "web", chat), self.owner, text, "api", **fields)
+        inbound = Inbound(Address("web", "web", chat), self.owner, body, "api", **fields)
         return self.container.gateway.admit(inbound)
 
     def turn(self, turn_id: str | None) -> Turn:

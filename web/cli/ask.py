@@ -56,7 +56,7 @@ def command(agent: str | None, session: str | None, as_json: bool, text: Sequenc
 def _message(words: Sequence[str]) -> tuple[str, bool]:
     """Return the message, and whether any of it came from stdin."""
     if not words and sys.stdin.isatty():
-        raise click.UsageError('what do you want to ask? Such as: habakkuk ask "Who are you?"')
+        raise click.UsageError('What do you want to ask? Such as: habakkuk ask "Who are you?"')
     if words and _STDIN not in words:
         return " ".join(words), False
     raw = sys.stdin.buffer.read(_MAX_BYTES + 1)

@@ -17,6 +17,7 @@ from habakkuk.gateway.types import Inbound
 from habakkuk.interop.openai_chat import (
     MODEL_PREFIX,
     Ask,
+    CompletionError,
     CompletionRequest,
     Frame,
     agent_of,
@@ -45,6 +46,7 @@ api = APIBlueprint(
     url_prefix="/v1",
     abp_tags=[Tag(name="OpenAI-compatible")],
     abp_security=[{"token": []}],
+    abp_responses=dict.fromkeys((400, 401, 404, 409, 502, 503), CompletionError),
 )
 
 

@@ -38,6 +38,7 @@ _POINT = text("""
     WHERE id = :id
 """)
 _GET_SESSION = text(f"SELECT {_SESSION} FROM sessions WHERE id = :id")
+_HOLDS = text("SELECT 1 FROM sessions WHERE id = :id AND conversation_id = :conversation_id")
 _LIST_SESSIONS = text(f"""
     SELECT {_SESSION} FROM sessions
     WHERE CAST(:user_id AS text) IS NULL OR user_id = :user_id
@@ -104,6 +105,11 @@ def get_session(database: Database, session_id: str) -> Session | None:
     """Return a session."""
     rows = database.run(_GET_SESSION, id=session_id)
     return _session(rows[0]) if rows else None
+
+
+def holds(work: Work, conversation_id: str, session_id: str) -> bool:
+    """Tell whether a session is one of the conversation's."""
+    return bool(work.execute(_HOLDS, id=session_id, conversation_id=conversation_id).all())
 
 
 def list_sessions(database: Database, user_id: str | None, limit: int) -> Sequence[Session]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -28,9 +29,19 @@ _ADD = text("""
     )
     SELECT seq FROM added
 """)
+_REQUEUE = text("""
+    UPDATE chat_messages SET state = 'queued'
+    WHERE conversation_id = :conversation_id AND turn_id = :turn_id AND author = 'user'
+      AND state = 'taken'
+""")
 _BY_REMOTE = text("""
-    SELECT m.conversation_id, m.seq, m.turn_id, t.session_id FROM chat_messages m
+    SELECT m.conversation_id, coalesce(a.seq, m.seq) AS seq, m.turn_id,
+           coalesce(t.session_id, c.session_id) AS session_id, a.body AS reply
+    FROM chat_messages m
+    JOIN conversations c ON c.id = m.conversation_id
     LEFT JOIN turns t ON t.id = m.turn_id
+    LEFT JOIN chat_messages a ON m.kind = 'command' AND a.conversation_id = m.conversation_id
+        AND a.seq = m.seq + 1
     WHERE m.account = :account AND m.remote_id = :remote_id
 """)
 _TAKE = text(f"""
@@ -80,18 +91,35 @@ def add(work: Work, conversation_id: str, message: NewChatMessage) -> int | None
     return row.seq if row else None
 
 
-def by_remote_id(
-    work: Work, account: str, remote_id: str
-) -> tuple[str, int, str | None, str | None] | None:
-    """Return (conversation, seq, turn, session) of the message that came under this id."""
+@dataclass(frozen=True)
+class Earlier:
+    """What became of a message that came before.
+
+    Of a command `reply` is the answer, which stands right after it, and `seq` the answer's.
+    """
+
+    conversation_id: str
+    seq: int
+    turn_id: str | None
+    session_id: str
+    reply: str | None
+
+
+def by_remote_id(work: Work, account: str, remote_id: str) -> Earlier | None:
+    """Return what became of the message that came under this id."""
     row = work.execute(_BY_REMOTE, account=account, remote_id=remote_id).one_or_none()
-    return (row.conversation_id, row.seq, row.turn_id, row.session_id) if row else None
+    return Earlier(**row._mapping) if row else None
 
 
 def take(work: Work, conversation_id: str, turn_id: str) -> Sequence[ChatMessage]:
     """Mark the queued messages of a turn as taken and return them in order."""
     rows = work.execute(_TAKE, conversation_id=conversation_id, turn_id=turn_id)
     return [_message(row) for row in rows]
+
+
+def requeue(work: Work, conversation_id: str, turn_id: str) -> None:
+    """Queue again what a turn that never began was given up with."""
+    work.execute(_REQUEUE, conversation_id=conversation_id, turn_id=turn_id)
 
 
 def withdraw(work: Work, conversation_id: str, turn_id: str) -> None:

@@ -22,7 +22,9 @@ _ACCEPT = text("""
     WITH conv AS MATERIALIZED (
         SELECT id, session_id, agent, next_seq FROM conversations
         WHERE channel = :channel AND account = :account AND chat = :chat AND thread = :thread
-          AND (CAST(:session_id AS text) IS NOT NULL OR agent = ANY(:agents))
+          AND CASE WHEN CAST(:session_id AS text) IS NULL THEN agent = ANY(:agents)
+              ELSE EXISTS (SELECT 1 FROM sessions s
+                           WHERE s.id = :session_id AND s.conversation_id = conversations.id) END
         FOR NO KEY UPDATE
     ), msg AS (
         INSERT INTO chat_messages (conversation_id, seq, author, user_id, account, remote_id, body,
@@ -58,16 +60,17 @@ _FRAME = text("""
            t.began, t.ended, t.outcome, t.reply_seq, t.created, s.system_prompt
     FROM turns t JOIN sessions s ON s.id = t.session_id WHERE t.id = :id
 """)
+# A statement of its own before the take: whoever waits for the row sees with the next statement
+# what joined the turn meanwhile, which the snapshot of a waiting statement would not hold.
+_LOCK = text("SELECT 1 FROM conversations WHERE id = :id FOR NO KEY UPDATE")
 _TAKE = text("""
-    WITH conv AS MATERIALIZED (
-        SELECT id FROM conversations WHERE id = :conversation_id FOR NO KEY UPDATE
-    ), held AS MATERIALIZED (
-        SELECT j.id FROM jobs j, conv
+    WITH held AS MATERIALIZED (
+        SELECT j.id FROM jobs j
         WHERE j.id = :turn_id AND j.fence = :fence AND j.state = 'running'
         FOR NO KEY UPDATE OF j
     ), taken AS (
-        UPDATE chat_messages m SET state = 'taken' FROM held, conv
-        WHERE m.conversation_id = conv.id AND m.turn_id = held.id AND m.state = 'queued'
+        UPDATE chat_messages m SET state = 'taken' FROM held
+        WHERE m.conversation_id = :conversation_id AND m.turn_id = held.id AND m.state = 'queued'
         RETURNING m.seq, m.body, m.created
     ), begun AS (
         UPDATE turns t SET began = now() FROM held WHERE t.id = held.id AND t.began IS NULL
@@ -186,7 +189,8 @@ class TurnEnd:
 def accept(database: Database, asked: Acceptance) -> Accepted | None:
     """Accept a message as a transaction of its own.
 
-    None: the conversation is not there, has another agent, or knows the message; nothing changed.
+    None: the conversation is not there, has another agent or not that session, or the message is
+    known; nothing changed.
     """
     rows = database.run(_ACCEPT, **_acceptance(asked))
     return _accepted(rows[0]) if rows else None
@@ -210,7 +214,11 @@ def frame(database: Database, turn_id: str) -> Frame | None:
 
 
 def take(work: Work, turn: Turn, fence: int) -> Taken | None:
-    """Take the queued messages of a turn and note that it began; None when the lease is lost."""
+    """Take the queued messages of a turn and note that it began; None when the lease is lost.
+
+    Two statements, of which the first locks the conversation.
+    """
+    work.execute(_LOCK, id=turn.conversation_id)
     rows = work.execute(
         _TAKE,
         conversation_id=turn.conversation_id,

@@ -23,6 +23,9 @@ _LOAD = text("""
     WHERE session_id = :session_id ORDER BY seq
 """)
 _COUNT = text("SELECT count(*) AS n FROM messages WHERE session_id = :session_id")
+_LAST_JOB = text(
+    "SELECT job_id FROM messages WHERE session_id = :session_id ORDER BY seq DESC LIMIT 1"
+)
 
 
 def append(
@@ -48,6 +51,11 @@ def append(
 def load(database: Database, session_id: str) -> Sequence[StoredMessage]:
     """Return the whole transcript, oldest first."""
     return [_stored(row) for row in database.run(_LOAD, session_id=session_id)]
+
+
+def last_job(work: Work, session_id: str) -> str | None:
+    """Return which turn wrote the newest message."""
+    return work.execute(_LAST_JOB, session_id=session_id).scalar_one_or_none()
 
 
 def count(work: Work, session_id: str) -> int:

@@ -27,6 +27,12 @@ _END = text("""
 """)
 _TAINT = text("UPDATE turns SET tainted = true WHERE id = :id AND NOT tainted")
 _TAINTED = text("SELECT tainted FROM turns WHERE id = :id")
+# The time that a turn may take counts anew.
+_REOPEN = text("""
+    UPDATE turns SET ended = NULL, outcome = NULL, reply_seq = NULL,
+           began = CASE WHEN began IS NULL THEN NULL ELSE now() END
+    WHERE id = :id
+""")
 _OPEN = text("""
     SELECT t.id, j.state FROM turns t JOIN jobs j ON j.id = t.id
     WHERE t.session_id = :session_id AND t.ended IS NULL
@@ -45,6 +51,11 @@ def get_in(work: Work, turn_id: str) -> Turn | None:
     """Return a turn inside a transaction."""
     row = work.execute(_GET, id=turn_id).one_or_none()
     return _turn(row) if row else None
+
+
+def reopen(work: Work, turn_id: str) -> None:
+    """Take back the end of a turn, so that its job can run again."""
+    work.execute(_REOPEN, id=turn_id)
 
 
 def joinable(work: Work, conversation_id: str, session_id: str, user_id: str | None) -> str | None:

@@ -20,7 +20,7 @@ _TAKE_OVER = statement(
     " THEN j.crashes < $poison ELSE j.lease_until < clock_timestamp() END"
     " LIMIT 100 FOR NO KEY UPDATE OF j SKIP LOCKED)"
     " UPDATE jobs j SET state = 'pending', crashes = j.crashes + 1, $no_lease"
-    " FROM dead WHERE j.id = dead.id AND j.fence = dead.fence AND j.state = 'running'"
+    " FROM dead WHERE j.id = dead.id"
     " RETURNING j.id, j.queue, j.serial_key, dead.fence, dead.owner_lock, j.crashes"
 )
 _KILLERS = statement(

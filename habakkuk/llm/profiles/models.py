@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from habakkuk.llm.contract import Profile
 from habakkuk.llm.types import ModelRef
@@ -18,11 +19,26 @@ _TOY = Profile(
     context_window=8192,
     max_tokens_field="max_tokens",
 )
+# Claude models as Anthropic documents them in late 2026: from 4.6 on they decide themselves how
+# much to think; 4.5 takes a budget of tokens at most, which is not asked for.
+_CLAUDE_5 = Profile(
+    max_tokens_field="max_tokens",
+    default_max_tokens=32_000,
+    context_window=1_000_000,
+    thinking="adaptive",
+    effort=True,
+)
+_CLAUDE_4 = replace(_CLAUDE_5, context_window=200_000)
+_CLAUDE_4_5 = replace(_CLAUDE_4, thinking=None, effort=False)
 _OTHERS = Profile(max_tokens_field="max_tokens")
 # The first pattern that matches the end of the name after its last slash wins.
 _PROFILES: tuple[tuple[re.Pattern[str], Profile], ...] = (
     (re.compile(r"smollm2-(135m|360m)"), _TOY),
     # OpenAI's own models refuse max_tokens; its open ones (gpt-oss) run on others' servers.
+    (re.compile(r"claude-(fable|mythos|opus|sonnet|haiku)-5"), _CLAUDE_5),
+    (re.compile(r"claude-((opus|sonnet)-4-[678]|mythos-preview)"), _CLAUDE_4),
+    (re.compile(r"claude-opus-4-5"), replace(_CLAUDE_4_5, effort=True)),
+    (re.compile(r"claude-(opus|sonnet|haiku)-4"), _CLAUDE_4_5),
     (re.compile(r"gpt-(?!oss|4|3)|o\d|chatgpt"), Profile()),
 )
 

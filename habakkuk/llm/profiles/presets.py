@@ -33,6 +33,13 @@ class Preset:
 
 _ALL = (
     Preset(
+        "anthropic",
+        "https://api.anthropic.com",
+        "ANTHROPIC_API_KEY",
+        "claude-sonnet-5-5",
+        type="anthropic",
+    ),
+    Preset(
         "openai",
         "https://api.openai.com/v1",
         "OPENAI_API_KEY",

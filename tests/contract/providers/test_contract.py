@@ -79,7 +79,10 @@ def test_a_blank_answer_has_no_block(bench: Bench) -> None:
 def test_thinking_is_kept_apart(bench: Bench) -> None:
     shown, finished = bench.ask("thinking")
     assert shown == [ThinkingDelta("hm"), TextDelta("Hi")]
-    assert finished.blocks == (Thinking(text="hm", provider="mine"), Text(text="Hi"))
+    thought, said = finished.blocks
+    assert isinstance(thought, Thinking)
+    assert (thought.text, thought.provider, thought.signature) == ("hm", "mine", None)
+    assert said == Text(text="Hi")
 
 
 def test_a_tool_call(bench: Bench) -> None:
@@ -228,7 +231,9 @@ def test_a_header_of_ones_own_can_carry_the_key(bench: Bench) -> None:
 def test_nothing_of_another_account_is_sent(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_ORG_ID", "org-of-somebody")
     monkeypatch.setenv("OPENAI_PROJECT_ID", "project-of-somebody")
-    bench.ask("text")
+    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "token-of-somebody")
+    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Other: header-of-somebody")
+    bench.ask("text", headers={"X-Team": "seven"})
     assert "of-somebody" not in str(bench.server.requests[0].headers)
 
 

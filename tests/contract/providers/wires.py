@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import Any
 
+from tests.fakes.model_messages import block, delta, end, error_body, event, start, stop
 from tests.fakes.model_script import (
     DONE,
     Cut,
@@ -30,7 +31,12 @@ def openai(scenario: str) -> Reply:
     return _OPENAI[scenario]()
 
 
-WIRES: dict[str, Wire] = {"openai": openai}
+def anthropic(scenario: str) -> Reply:
+    """Anthropic Messages."""
+    return _ANTHROPIC[scenario]()
+
+
+WIRES: dict[str, Wire] = {"openai": openai, "anthropic": anthropic}
 
 
 def _say(*pieces: str) -> list[Part]:
@@ -99,4 +105,75 @@ _OPENAI: dict[str, Callable[[], Reply]] = {
     "500": lambda: _failed(500, "server_error"),
     "too long": lambda: _failed(400, "context_length_exceeded"),
     "redirect": lambda: _json({}, 307, location="http://127.0.0.1:9/v1"),
+}
+
+
+def _text(*pieces: str, index: int = 0) -> list[Part]:
+    shown = [delta(index, "text", text=piece) for piece in pieces]
+    return [block(index, "text", text=""), *shown]
+
+
+def _spoken(*pieces: str, index: int = 0) -> list[Part]:
+    return [*_text(*pieces, index=index), stop(index)]
+
+
+def _thought(text: str) -> list[Part]:
+    shown = delta(0, "thinking", thinking=text)
+    return [block(0, "thinking", thinking="", signature=""), shown, stop(0)]
+
+
+def _used(index: int, call_id: str, *arguments: str) -> list[Part]:
+    shown = [delta(index, "input_json", partial_json=piece) for piece in arguments]
+    return [block(index, "tool_use", id=call_id, name="add", input={}), *shown, stop(index)]
+
+
+def _message(*parts: Sequence[Part], reason: str = "end_turn") -> Reply:
+    return _stream([start()], *parts, end(reason))
+
+
+def _broken(*parts: Sequence[Part]) -> Reply:
+    return _stream([start()], *parts)
+
+
+def _refused(status: int, kind: str, message: str = "no", **headers: str) -> Reply:
+    return _json(error_body(kind, message), status, **headers)
+
+
+_FULL = event("error", error={"type": "overloaded_error", "message": "Overloaded"})
+_PING = event("ping")
+_TOO_LONG = "prompt is too long: 9 tokens > 8 maximum"
+
+_ANTHROPIC: dict[str, Callable[[], Reply]] = {
+    "text": lambda: _message(_spoken("Hel", "lo")),
+    "blank": lambda: _message(_spoken(" ", "\n")),
+    "slow text": lambda: _message(_text("Hel"), [Delay(0.05), delta(0, "text", text="lo")]),
+    "thinking": lambda: _message(_thought("hm"), _spoken("Hi", index=1)),
+    "call": lambda: _message(_used(0, "c1", '{"a"', ": 1}"), reason="tool_use"),
+    "two calls": lambda: _message(_used(0, "c1"), _used(1, "c2", "{}"), reason="tool_use"),
+    "call without id": lambda: _message(_used(0, "", "{}"), reason="tool_use"),
+    "cut call": lambda: _message(_used(0, "c1", '{"a'), reason="max_tokens"),
+    "promised call": lambda: _message(_spoken("Done."), reason="tool_use"),
+    "unknown stop": lambda: _message(_spoken("All."), reason="weird"),
+    "refusal": lambda: _message(reason="refusal"),
+    "surrogate": lambda: _message(_spoken("a\ud83d", "b\x00")),
+    "cut": lambda: _broken(_text("half", " an"), [Cut()]),
+    "clean cut": lambda: _closing(_broken(_text("half", " an"))),
+    "cut before text": lambda: _broken([Cut()]),
+    "cut after finish": lambda: _broken(_spoken("All."), end()[:1], [Cut()]),
+    "stall": lambda: _broken(_text("half"), [Stall()]),
+    "silence": lambda: Reply([], before=[Stall()]),
+    "keep-alives": lambda: _broken(_text("half"), [_PING, Delay(0.05)] * 400),
+    "flood": lambda: Reply(repeat(_PING)),
+    "error inside": lambda: _broken(_text("half"), [_FULL]),
+    "error at once": lambda: _stream([_FULL]),
+    "error body": lambda: _refused(200, "overloaded_error"),
+    "empty": lambda: Reply([]),
+    "html": _OPENAI["html"],
+    "401": lambda: _refused(401, "authentication_error"),
+    "402": lambda: _refused(402, "billing_error"),
+    "404": lambda: _refused(404, "not_found_error"),
+    "429": lambda: _refused(429, "rate_limit_error", retry_after="7"),
+    "500": lambda: _refused(500, "api_error"),
+    "too long": lambda: _refused(400, "invalid_request_error", _TOO_LONG),
+    "redirect": _OPENAI["redirect"],
 }

@@ -42,12 +42,7 @@ def test_joinable_messages_become_one_turn(stack: Stack) -> None:
     assert second.turn_id == first.turn_id
     stack.start()
     stack.container.wake.wake("turns", first.turn_id or "")
-    until(
-        lambda: (
-            stack.turn(first.turn_id).ended
-            or stack.container.wake.wake("turns", first.turn_id or "")
-        )
-    )
+    stack.ended(first)
     assert "one" in stack.model.requests[-1].text
     assert "two" in stack.model.requests[-1].text
 

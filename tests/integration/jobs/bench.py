@@ -52,6 +52,8 @@ class ScriptedHandler:
 class Bench:
     """One process in miniature: a Runner with one handler, without threads around it."""
 
+    # Stands for whatever changes the job's own row.
+    touch = text("UPDATE jobs SET priority = priority WHERE id = :job")
     # Stands for whatever a running job writes.
     append = text(
         "INSERT INTO channel_state (channel, account, name, value)"
@@ -92,6 +94,14 @@ class Bench:
         with self.database.transaction() as work:
             self.jobs.enqueue(work, job)
         return job.id
+
+    def presences(self) -> list[int]:
+        """The server processes that hold a presence lock in this database."""
+        rows = self.sql(
+            "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = 7777 AND database"
+            " = (SELECT oid FROM pg_database WHERE datname = current_database())"
+        )
+        return [row.pid for row in rows]
 
     def blocked(self) -> bool:
         """Whether some statement waits for a lock now."""

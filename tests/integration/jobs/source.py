@@ -18,7 +18,7 @@ from habakkuk.core.failpoints import Failpoints
 from habakkuk.core.redis import RedisGate
 from habakkuk.db.engine import Database, Work
 from habakkuk.jobs.contract import JobContext, JobHandler
-from habakkuk.jobs.types import Job, JobState, Queue
+from habakkuk.jobs.types import Job, JobState, NewWait, Queue
 from habakkuk.jobs.wake import CeleryWake, Wake
 
 _NOTE = text(
@@ -28,7 +28,7 @@ _NOTE = text(
 
 
 class Play:
-    """`steps` of the payload in order: effect, kill, sleep (until freed), progress."""
+    """`steps` of the payload in order: effect, kill-below, sleep, hang, progress, wait."""
 
     kind = "play"
     queue = Queue.TURNS
@@ -36,7 +36,17 @@ class Play:
     def run(self, context: JobContext) -> None:
         for step in context.job.payload.get("steps", []):
             name, _, value = step.partition(":")
-            self._step(context, name, value)
+            if name == "wait":
+                if self._waits(context, value):
+                    return
+            else:
+                self._step(context, name, value)
+
+    def _waits(self, context: JobContext, wait: str) -> bool:
+        with context.database.transaction() as work:
+            context.guard(work)
+            context.open_wait(work, NewWait(wait, "approval"))
+        return context.park()
 
     def _step(self, context: JobContext, name: str, value: str) -> None:
         if name == "effect":

@@ -282,7 +282,7 @@ def test_the_rows_do_what_the_model_says(single: Database) -> None:
     run_state_machine_as_test(
         Machine,
         settings=settings(
-            max_examples=40,
+            max_examples=25,
             stateful_step_count=40,
             deadline=None,
             suppress_health_check=list(HealthCheck),

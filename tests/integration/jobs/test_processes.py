@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -233,3 +234,27 @@ def test_a_sweeper_that_dies_of_its_takeover_leaves_the_job_to_the_next(
     assert bench.job(lease.id).crashes == 1
     programs.worker("safe")
     bench.reached(lease.id, JobState.DONE)
+
+
+def test_a_kill_just_before_the_release_is_one_crash(bench: Bench, programs: Programs) -> None:
+    doomed = programs.worker("doomed", HABAKKUK_FAILPOINT="job.release.before=#1")
+    job = play(bench, "effect:begin", "sleep:60")
+    started(programs, job)
+    doomed.terminate()
+    until(doomed.has_ended)
+    assert doomed.popen.returncode == -signal.SIGKILL
+    programs.worker("safe")
+    until(lambda: len(programs.done_effects()) == 2)
+    assert bench.job(job).crashes == 1
+
+
+def test_a_waiting_job_outlives_every_process(bench: Bench, programs: Programs) -> None:
+    doomed = programs.worker("doomed", HABAKKUK_FAILPOINT="job.park.after=#1")
+    job = play(bench, "wait:w1", "effect:answered")
+    until(doomed.has_ended)
+    assert (bench.state(job), bench.job(job).crashes) == (JobState.WAITING, 0)
+    with bench.database.transaction() as work:
+        assert bench.jobs.resolve(work, "w1", "approved")
+    programs.worker("safe")
+    bench.reached(job, JobState.DONE)
+    assert len(programs.done_effects()) == 1

@@ -114,6 +114,57 @@ def test_a_new_session_begins_with_the_earlier_messages(served: Served) -> None:
     assert "hallo" in str(spoken[0]["content"])
 
 
+def test_instructions_alone_lead_the_first_message(served: Served) -> None:
+    served.stack.start()
+    messages = [
+        {"role": "system", "content": "Speak Dutch."},
+        {"role": "user", "content": "hallo"},
+    ]
+    answer = served.client.post("/v1/chat/completions", json={"messages": messages})
+    session = answer.headers["X-Habakkuk-Session"]
+    transcript = served.client.get(f"/api/sessions/{session}").json()["messages"]
+    assert [m["role"] for m in transcript] == ["user", "assistant"]
+    first = "".join(block["text"] for block in transcript[0]["blocks"])
+    assert "Speak Dutch." in first
+    assert first.endswith("hallo")
+
+
+def test_a_stream_says_when_its_answer_begins_again(served: Served) -> None:
+    served.stack.start()
+    body = _body("hello [[tokens 30]] [[delay 0.05]]", stream=True)
+    pieces = []
+    with served.client.stream("POST", "/v1/chat/completions", json=body) as stream:
+        for event in events(stream):
+            if event.data == "[DONE]":
+                break
+            text = event.json["choices"][0]["delta"].get("content", "") if event.data else ""
+            pieces.append(text)
+            if text.strip() and len(pieces) == 4:
+                served.stack.stop()
+                served.stack.start()
+    before, mark, after = "".join(pieces).partition("\n\n[interrupted, answering again]\n\n")
+    assert before.startswith("echo:")
+    assert mark
+    assert after.startswith("echo: hello")
+    turn = served.client.get(f"/api/sessions/{stream.headers['X-Habakkuk-Session']}").json()
+    assert turn["messages"][-1]["blocks"][0]["text"].strip() == after.strip()
+
+
+def test_a_client_that_goes_leaves_the_turn_running(served: Served) -> None:
+    served.stack.start()
+    body = _body("hello [[tokens 20]] [[delay 0.03]]", stream=True)
+    with served.client.stream("POST", "/v1/chat/completions", json=body) as stream:
+        next(events(stream))
+        session = stream.headers["X-Habakkuk-Session"]
+    again = served.client.post(
+        "/v1/chat/completions", json=_body("more"), headers={"X-Habakkuk-Session": session}
+    )
+    assert again.json()["choices"][0]["message"]["content"] == "echo: more"
+    messages = served.client.get(f"/api/sessions/{session}").json()["messages"]
+    assert [m["role"] for m in messages] == ["user", "assistant"] * 2
+    assert messages[1]["blocks"][0]["text"].startswith("echo: hello")
+
+
 def test_an_idempotency_key_attaches_to_the_first_turn(served: Served) -> None:
     served.stack.start()
     headers = {"Idempotency-Key": "k1"}
@@ -179,26 +230,21 @@ def test_a_slash_is_text_here(served: Served) -> None:
     assert answer.json()["choices"][0]["message"]["content"] == "echo: /new"
 
 
-@pytest.mark.parametrize(
-    ("change", "param"),
-    [
+def test_what_is_not_offered_is_refused(served: Served) -> None:
+    image = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]
+    changes: list[tuple[dict[str, Any], str]] = [
         ({"tools": [{"type": "function", "function": {"name": "f"}}]}, "tools"),
         ({"functions": [{"name": "f"}]}, "functions"),
         ({"n": 2}, "n"),
         ({"messages": [{"role": "assistant", "content": "x"}]}, "messages.0.role"),
         ({"messages": []}, "messages"),
-        (
-            {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}]},
-            "messages.0.content.0",
-        ),
+        ({"messages": image}, "messages.0.content.0"),
         ({"stream": "yes"}, "stream"),
-    ],
-    ids=["tools", "functions", "n", "last role", "no messages", "image", "type"],
-)
-def test_what_is_not_offered_is_refused(served: Served, change: dict[str, Any], param: str) -> None:
-    answer = served.client.post("/v1/chat/completions", json=_body("hello") | change)
-    assert answer.status_code == 400
-    assert answer.json()["error"]["param"] == param
+    ]
+    for change, param in changes:
+        answer = served.client.post("/v1/chat/completions", json=_body("hello") | change)
+        assert answer.status_code == 400
+        assert answer.json()["error"]["param"] == param
     assert served.client.get("/api/sessions").json()["sessions"] == []
 
 

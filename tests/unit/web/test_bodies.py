@@ -64,5 +64,14 @@ def test_what_is_no_json_object_is_refused_in_one_sentence(raw: bytes) -> None:
     assert len(str(caught.value)) < 200
 
 
+@pytest.mark.parametrize(
+    "piece", [b'\\"', b'"', b"\\", b'"\\', b"[]", b'"a":', b"{}"], ids=lambda piece: piece.decode()
+)
+def test_two_megabytes_of_anything_are_judged(piece: bytes) -> None:
+    """A pattern that tried again from each quote would not come back from this."""
+    with pytest.raises(Invalid):
+        parse(b'{"a": "' + piece * (2_000_000 // len(piece)))
+
+
 def test_brackets_inside_text_are_not_nesting() -> None:
     assert parse(b'{"t": "' + b"[{" * 1000 + b'\\""}') == {"t": "[{" * 1000 + '"'}

@@ -1,73 +1,46 @@
-"""The shapes of Chat Completions answers, read as leniently as services write them.
-
-A field of the wrong type counts as absent: one odd value of one service must not lose an answer.
-"""
+"""The shapes of Chat Completions answers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, TypeVar
+from typing import Any
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
-)
+from pydantic import Field
 
 from habakkuk.llm.types import Usage
-
-T = TypeVar("T")
-
-
-def _or_none(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
-    try:
-        return handler(value)
-    except ValidationError:
-        return None
+from habakkuk.llm.wire.calls import CallPiece
+from habakkuk.llm.wire.shapes import Count, Lenient, Objects, Shape
 
 
-def _dicts(value: Any) -> Any:
-    """Keep the objects of a list, and take one that stands alone as a list of one."""
-    if isinstance(value, dict):
-        return [value]
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-Lenient = Annotated[T | None, WrapValidator(_or_none)]
-Objects = Annotated[list[T], BeforeValidator(_dicts)]
-
-
-class _Shape(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True, coerce_numbers_to_str=True)
-
-
-class FunctionPiece(_Shape):
+class FunctionPiece(Shape):
     """A piece of a call: the name once or in each, the arguments in pieces or as an object."""
 
     name: Lenient[str] = None
     arguments: Any = None
 
 
-class CallPiece(_Shape):
+class WiredCall(Shape):
     """A piece of one tool call; which one, `index` tells, where it is there."""
 
     index: Lenient[int] = None
     id: Lenient[str] = None
     function: Lenient[FunctionPiece] = None
 
+    @property
+    def piece(self) -> CallPiece:
+        """The neutral form."""
+        function = self.function or FunctionPiece()
+        return CallPiece(self.index, self.id, function.name, function.arguments)
 
-class Delta(_Shape):
+
+class Delta(Shape):
     """What a chunk adds; also the message of a whole answer, which has the same fields."""
 
     content: Any = None
     refusal: Lenient[str] = None
     reasoning_content: Any = None
     reasoning: Any = None
-    tool_calls: Objects[CallPiece] = []
+    tool_calls: Objects[WiredCall] = Field(default_factory=list)
     function_call: Lenient[FunctionPiece] = None
 
     @property
@@ -83,20 +56,20 @@ class Delta(_Shape):
         return inside or named
 
 
-class CountDetails(_Shape):
+class CountDetails(Shape):
     """Parts of a count."""
 
-    cached_tokens: Lenient[Annotated[int, Field(ge=0)]] = None
-    cache_write_tokens: Lenient[Annotated[int, Field(ge=0)]] = None
-    reasoning_tokens: Lenient[Annotated[int, Field(ge=0)]] = None
+    cached_tokens: Count = None
+    cache_write_tokens: Count = None
+    reasoning_tokens: Count = None
 
 
-class Counts(_Shape):
+class Counts(Shape):
     """Tokens as the format counts them: `prompt_tokens` includes the cached ones."""
 
-    prompt_tokens: Lenient[Annotated[int, Field(ge=0)]] = None
-    completion_tokens: Lenient[Annotated[int, Field(ge=0)]] = None
-    prompt_cache_hit_tokens: Lenient[Annotated[int, Field(ge=0)]] = None
+    prompt_tokens: Count = None
+    completion_tokens: Count = None
+    prompt_cache_hit_tokens: Count = None
     prompt_tokens_details: Lenient[CountDetails] = None
     completion_tokens_details: Lenient[CountDetails] = None
 
@@ -113,7 +86,7 @@ class Counts(_Shape):
         )
 
 
-class Choice(_Shape):
+class Choice(Shape):
     """One of the answers; only the first is ever asked for."""
 
     index: Lenient[int] = None
@@ -123,12 +96,11 @@ class Choice(_Shape):
     usage: Lenient[Counts] = None
 
 
-class Chunk(_Shape):
+class Chunk(Shape):
     """One event of a stream, or a whole answer."""
 
-    choices: Objects[Choice] = []
+    choices: Objects[Choice] = Field(default_factory=list)
     usage: Lenient[Counts] = None
-    error: Any = None
 
     @property
     def choice(self) -> Choice | None:

@@ -57,26 +57,21 @@ def assistant(*found: Block | str) -> Message:
 def faults(transcript: Sequence[Message]) -> list[str]:
     """Return what is wrong with a transcript, by rules written apart from the code."""
     found: list[str] = []
-    seen: set[str] = set()
+    asked: list[str] = []
     for place, message in enumerate(transcript):
-        before = transcript[place - 1] if place else None
+        answered = [b.call_id for b in message.blocks if isinstance(b, ToolResult)]
         if not message.blocks:
             found.append(f"{place}: empty")
-        if before is not None and before.role is message.role:
+        if place and transcript[place - 1].role is message.role:
             found.append(f"{place}: two of one role")
-        asked = [c.id for c in before.calls] if before and before.role is ASSISTANT else []
-        answered = [b.call_id for b in message.blocks if isinstance(b, ToolResult)]
-        if answered != (asked if message.role is USER else []):
+        if answered != asked:
             found.append(f"{place}: results {answered} for calls {asked}")
         if message.role is USER and message.calls:
             found.append(f"{place}: a person calls")
-        for one in message.calls:
-            if one.id in seen:
-                found.append(f"{place}: id {one.id} again")
-            seen.add(one.id)
-    if transcript and transcript[-1].calls:
-        found.append("the last calls have no results")
-    return found
+        asked = [c.id for c in message.calls]
+    ids_used = [c.id for message in transcript for c in message.calls]
+    found += [f"id {one} again" for one in set(ids_used) if ids_used.count(one) > 1]
+    return found + ([f"no results for {asked}"] if asked else [])
 
 
 @settings(max_examples=400, deadline=None)

@@ -7,8 +7,12 @@ from habakkuk.agent.threads import ToolPool
 
 def test_tools_run_beside_each_other() -> None:
     pool, together = ToolPool(), threading.Barrier(3)
+
+    def meet() -> None:
+        together.wait(20)
+
     for _ in range(2):
-        pool.submit(together.wait)
+        pool.submit(meet)
     together.wait(20)
     pool.stop()
 

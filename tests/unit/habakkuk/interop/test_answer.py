@@ -96,6 +96,20 @@ def test_a_gap_holds_the_text_back_until_it_is_filled() -> None:
     assert answer.replay([text(1, 0, "a"), text(2, 1, "b"), text(3, 2, "c")]) == "bc"
 
 
+def test_a_stream_that_lost_its_beginning_shows_nothing_before_the_end() -> None:
+    answer = AnswerText("t")
+    assert answer.replay([text(9, 40, "tail")]) == ""
+    assert shown(answer, text(10, 44, " end")) == ""
+    assert answer.finish("the whole") == "the whole"
+
+
+def test_a_stream_that_lost_its_middle_shows_nothing_after_it() -> None:
+    answer = AnswerText("t")
+    assert shown(answer, text(1, 0, "abc")) == "abc"
+    assert answer.replay([text(9, 6, "ghi")]) == ""
+    assert answer.finish("abcdefghi") == "defghi"
+
+
 def test_a_gap_that_cannot_be_filled_is_made_good_at_the_end() -> None:
     answer = AnswerText("t")
     shown(answer, text(1, 0, "abc"))

@@ -6,13 +6,15 @@ from typing import cast
 
 import pytest
 
+from habakkuk.core.clock import Clock
 from habakkuk.core.errors import ExternalError, Invalid
 from habakkuk.core.failpoints import Failpoints
-from habakkuk.core.interrupt import Interrupted, Reason
+from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
 from habakkuk.db.engine import Database, DatabaseAway
+from habakkuk.jobs import ending
 from habakkuk.jobs.context import RunningJob, Surroundings
 from habakkuk.jobs.contract import Retry
-from habakkuk.jobs.ending import Verdict, judge
+from habakkuk.jobs.ending import Ending, Verdict, judge
 from habakkuk.jobs.store.lease import Lease
 from habakkuk.jobs.types import Job, JobState
 
@@ -105,3 +107,74 @@ def test_an_error_that_postgresql_cannot_store_is_cleaned(text: str) -> None:
 
 def test_a_long_error_is_cut() -> None:
     assert len(judge(a_run(), ValueError("x" * 10_000)).message) == 2000
+
+
+class Run:
+    """A run whose database is away for its first calls."""
+
+    def __init__(self, away: int, then: Exception | None = None) -> None:
+        self.interrupt = Interrupt()
+        self.away = away
+        self.then = then
+        self.calls = 0
+
+    def finish_alone(self, state: JobState) -> None:
+        self.calls += 1
+        if self.calls <= self.away:
+            raise DatabaseAway("gone")
+        if self.then is not None:
+            raise self.then
+
+
+class MovedClock(Clock):
+    """A clock that moves ten seconds at every look."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+
+    def monotonic(self) -> float:
+        self.time += 10.0
+        return self.time
+
+
+@pytest.fixture
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ending, "_AWAY_PAUSE_SECONDS", 0.0)
+
+
+def done(run: Run) -> None:
+    Ending(MovedClock()).done(cast("RunningJob", run))
+
+
+def test_an_end_is_written_once_the_database_is_back(no_pause: None) -> None:
+    run = Run(away=2)
+    done(run)
+    assert run.calls == 3
+
+
+def test_an_end_whose_answer_was_lost_is_found_written(no_pause: None) -> None:
+    run = Run(away=1, then=Interrupted(Reason.LEASE_LOST))
+    done(run)
+    assert run.calls == 2
+
+
+def test_an_end_is_given_up_when_the_lease_can_no_longer_be_trusted(no_pause: None) -> None:
+    run = Run(away=1000)
+    with pytest.raises(DatabaseAway):
+        done(run)
+    # 25 seconds of trust, ten a look.
+    assert run.calls == 3
+
+
+def test_an_end_is_given_up_when_the_lease_is_lost(no_pause: None) -> None:
+    run = Run(away=1000)
+    run.interrupt.trip(Reason.LEASE_LOST)
+    with pytest.raises(DatabaseAway):
+        done(run)
+    assert run.calls == 1
+
+
+def test_what_a_handler_raises_after_its_end_changes_nothing() -> None:
+    run = a_run()
+    run._over = True
+    assert judge(run, Retry("late")).kind == "nothing"

@@ -6,6 +6,7 @@ from habakkuk.llm.profiles.presets import PRESETS
 from habakkuk.llm.registry import provider_types
 
 SERVICES = [
+    "anthropic",
     "openai",
     "openrouter",
     "groq",

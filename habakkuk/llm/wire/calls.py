@@ -10,11 +10,23 @@ from typing import Any
 from habakkuk.core.errors import Invalid
 from habakkuk.core.ids import random_id
 from habakkuk.core.text import clean, clean_json
-from habakkuk.llm.providers.openai.wire import CallPiece
 from habakkuk.llm.types import ToolCall
 
 # The journal keeps ids as keys; the longest seen from a service has 64 characters.
 _LONGEST_ID = 256
+
+
+@dataclass(frozen=True)
+class CallPiece:
+    """A piece of one call; `index` tells which, where it is there.
+
+    `arguments` is a piece of their JSON as text, or the whole object, as some servers send it.
+    """
+
+    index: int | None = None
+    id: str | None = None
+    name: str | None = None
+    arguments: Any = None
 
 
 @dataclass
@@ -47,11 +59,11 @@ class CallBuilder:
             call = OpenCall(piece.index)
             self._calls.append(call)
         call.id = call.id or piece.id or ""
-        name = (piece.function.name if piece.function else None) or ""
+        name = piece.name or ""
         # Some services repeat the name in every piece, a few send it in pieces.
         if name and name != call.name:
             call.name += name
-        call.pieces.append(_text(piece.function.arguments if piece.function else None))
+        call.pieces.append(_text(piece.arguments))
         return call.name if begins else None
 
     def _find(self, piece: CallPiece) -> OpenCall | None:
@@ -64,8 +76,7 @@ class CallBuilder:
         if piece.id:
             known = [c for c in self._calls if c.id == piece.id]
             return known[-1] if known else None
-        named = bool(piece.function and piece.function.name)
-        return self._calls[-1] if self._calls and not named else None
+        return self._calls[-1] if self._calls and not piece.name else None
 
     def build(self, fault: str | None) -> tuple[ToolCall, ...]:
         """Return the calls; `fault` says why none of them may run, None when they may."""

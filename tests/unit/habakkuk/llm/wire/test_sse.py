@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from habakkuk.llm.providers.openai.sse import Event, TooLong, events
+from habakkuk.llm.wire.sse import Event, TooLong, events
 
 STREAM = (
     b": keep-alive\n\ndata: one\n\nevent: error\r\ndata: two\r\ndata: more\r\n\r\n"

@@ -1,0 +1,50 @@
+"""Make what an intake hands over fit to be stored: the gateway's edge."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from habakkuk.conversations.types import Address
+from habakkuk.core.errors import Invalid
+from habakkuk.core.ids import derive
+from habakkuk.core.text import clean, clean_json
+from habakkuk.gateway.types import Cursor, Inbound
+
+# A row of an index holds 2,704 bytes; ids of platforms are far shorter.
+_LONGEST_ID = 500
+_LONGEST_ADDRESS = 1500
+
+
+def cleaned(inbound: Inbound) -> Inbound:
+    """Return the message with every text clean and every id short enough for an index.
+
+    Raises Invalid when the address is too long: it is needed as it is, to answer there.
+    """
+    return replace(
+        inbound,
+        address=_address(inbound.address),
+        text=clean(inbound.text),
+        remote_id=_remote_id(inbound.remote_id),
+        seed=clean_json(inbound.seed),
+        reply_to=clean_json(inbound.reply_to),
+        cursor=_cursor(inbound.cursor),
+    )
+
+
+def _address(address: Address) -> Address:
+    parts = (address.channel, address.account, address.chat, address.thread)
+    made = Address(*map(clean, parts))
+    if sum(len(clean(part).encode()) for part in parts) > _LONGEST_ADDRESS:
+        raise Invalid(f"the conversation's name has more than {_LONGEST_ADDRESS:,} bytes")
+    return made
+
+
+def _remote_id(remote_id: str | None) -> str | None:
+    if remote_id is None:
+        return None
+    made = clean(remote_id)
+    return made if len(made.encode()) <= _LONGEST_ID else derive("long", made)
+
+
+def _cursor(cursor: Cursor | None) -> Cursor | None:
+    return cursor and Cursor(clean(cursor.name), clean_json(cursor.value))

@@ -1,0 +1,1 @@
+"""Anthropic Messages, the format of Anthropic and of gateways that speak as it does."""

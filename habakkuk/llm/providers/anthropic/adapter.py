@@ -1,0 +1,116 @@
+"""Call a Messages service: the official SDK's client over lines that can be cut."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar
+
+import anthropic
+import httpx2
+
+from habakkuk.core.interrupt import Interrupt
+from habakkuk.llm.contract import BadRequest, Endpoint, Profile
+from habakkuk.llm.providers.anthropic.answer import Answer
+from habakkuk.llm.providers.anthropic.encode import (
+    replays_thinking,
+    request_body,
+    without_thinking,
+)
+from habakkuk.llm.providers.anthropic.wire import StreamEvent
+from habakkuk.llm.transport import line_timeout
+from habakkuk.llm.types import LlmEvent, LlmRequest, ModelRef
+from habakkuk.llm.wire.exchange import Response, SdkErrors, StreamProvider
+from habakkuk.llm.wire.sse import Event
+
+# The refusals of a signed block have the code of every bad request, so their text must tell:
+# "Invalid `signature` in `thinking` block", "`thinking` or `redacted_thinking` blocks in the
+# latest assistant message cannot be modified", "Invalid `data` in `redacted_thinking` block".
+_BAD_SEAL = re.compile(r"thinking\W+blocks?\b|\bthinking\.signature", re.IGNORECASE)
+
+
+def build(endpoint: Endpoint) -> AnthropicProvider:
+    """Return the provider for an endpoint; the registry calls it."""
+    return AnthropicProvider(endpoint)
+
+
+def warm() -> None:
+    """Load what the SDK loads lazily, so that no turn waits for it."""
+    client = anthropic.Anthropic(api_key="none", base_url="http://127.0.0.1:9", max_retries=0)
+    _ = client.messages.with_streaming_response
+    client.close()
+    StreamEvent.model_validate({"delta": {"text": ""}})
+
+
+class AnthropicProvider(StreamProvider[StreamEvent]):
+    """One endpoint that speaks Messages."""
+
+    service = "Messages"
+    address = "which is the part before /v1/messages"
+    errors: ClassVar[SdkErrors] = SdkErrors(
+        anthropic.AnthropicError, anthropic.APIStatusError, anthropic.APIConnectionError
+    )
+
+    def _make_client(self, http: httpx2.Client) -> anthropic.Anthropic:
+        endpoint = self._endpoint
+        client = anthropic.Anthropic(
+            api_key=endpoint.api_key or "none",
+            # The SDK adds /v1 itself; addresses are often written with it.
+            base_url=endpoint.base_url.rstrip("/").removesuffix("/v1"),
+            max_retries=0,
+            timeout=line_timeout(endpoint.stall_timeout),
+            http_client=http,
+            open_telemetry=False,
+        )
+        # In place of `default_headers`, to which the SDK adds headers from the environment.
+        client._custom_headers = dict(endpoint.headers)
+        return client
+
+    def stream(
+        self, model: str, request: LlmRequest, profile: Profile, interrupt: Interrupt
+    ) -> Iterator[LlmEvent]:
+        """Yield events as they arrive; see Provider.stream.
+
+        When the service refuses earlier thinking, it is asked once more without any: a part of it
+        gone, the signatures of the rest would not hold either. The refusal comes before any event.
+        """
+        try:
+            yield from super().stream(model, request, profile, interrupt)
+        except BadRequest as error:
+            sealed = replays_thinking(request, ModelRef(self._endpoint.name, model))
+            if not sealed or not _BAD_SEAL.search(str(error)):
+                raise
+        else:
+            return
+        yield from super().stream(model, without_thinking(request), profile, interrupt)
+
+    def _request(
+        self, model: str, request: LlmRequest, profile: Profile
+    ) -> AbstractContextManager[Response]:
+        body = request_body(request, profile, ModelRef(self._endpoint.name, model))
+        sending: AbstractContextManager[Response] = (
+            self._client.messages.with_streaming_response.create(
+                model=model,
+                max_tokens=body["max_tokens"],
+                messages=[],
+                stream=True,
+                extra_body=body,
+                extra_headers=self._extra_headers(),
+            )
+        )
+        return sending
+
+    def _extra_headers(self) -> dict[str, Any]:
+        """Return what takes the SDK's own header away where there is no key to send."""
+        keyless = self._keyless("authorization")
+        return {"Authorization": anthropic.Omit()} if keyless else {}
+
+    def _answer(self, model: ModelRef, taken: Iterable[str]) -> Answer:
+        return Answer(model, taken)
+
+    def _piece(self, value: dict[str, Any]) -> StreamEvent:
+        return StreamEvent.model_validate(value)
+
+    def _is_last(self, event: Event, value: dict[str, Any] | None) -> bool:
+        return "message_stop" in (event.name, (value or {}).get("type"))

@@ -1,0 +1,199 @@
+"""One answer, put together event by event, its blocks in the order in which they began."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from habakkuk.core.text import clean
+from habakkuk.llm.providers.anthropic.wire import (
+    ContentBlock,
+    Counts,
+    Delta,
+    Message,
+    StopDetails,
+    StreamEvent,
+)
+from habakkuk.llm.types import (
+    Block,
+    Finished,
+    LlmEvent,
+    ModelRef,
+    Opaque,
+    StopReason,
+    Text,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolCall,
+    ToolCallStarted,
+    Usage,
+)
+from habakkuk.llm.wire.calls import CallBuilder, CallPiece
+from habakkuk.llm.wire.ending import Ending
+from habakkuk.llm.wire.text import TextJoin
+
+_KNOWN = frozenset({"text", "thinking", "redacted_thinking", "tool_use"})
+
+
+@dataclass
+class _Part:
+    """One block on its way; `kind` is the format's word for it."""
+
+    kind: str
+    join: TextJoin = field(default_factory=TextJoin)
+    signature: str = ""
+    data: str = ""
+
+
+class Answer:
+    """The state of one streamed answer."""
+
+    def __init__(self, model: ModelRef, taken: Iterable[str]) -> None:
+        """`taken`: the call ids that the session has."""
+        self._model = model
+        self._parts: list[_Part] = []
+        self._open: dict[int, _Part] = {}
+        self._calls = CallBuilder(taken)
+        self._counts: dict[str, int] = {}
+        self._unknown: list[str] = []
+        self._explanation = ""
+        self.finish: str | None = None
+        self.started = False
+
+    @property
+    def usage(self) -> Usage | None:
+        """What was counted so far, None when nothing was said."""
+        if not self._counts:
+            return None
+        read = self._counts.get("cache_read_input_tokens", 0)
+        written = self._counts.get("cache_creation_input_tokens", 0)
+        return Usage(
+            input=self._counts.get("input_tokens", 0) + read + written,
+            output=self._counts.get("output_tokens", 0),
+            cache_read=read,
+            cache_write=written,
+            reasoning=self._counts.get("thinking_tokens", 0),
+        )
+
+    def add(self, piece: StreamEvent) -> Iterator[LlmEvent]:
+        """Take an event and yield what it shows."""
+        self._count(piece.usage)
+        if piece.message is not None:
+            self.started = True
+            yield from self._whole(piece.message)
+        if piece.type == "message" or piece.content:
+            yield from self._whole(piece)
+        index = piece.index if piece.index is not None else len(self._open)
+        if piece.content_block is not None:
+            yield from self._begin(index, piece.content_block)
+        if piece.delta is not None:
+            yield from self._delta(index, piece.delta)
+
+    def _whole(self, message: Message) -> Iterator[LlmEvent]:
+        self._count(message.usage)
+        for index, block in enumerate(message.content):
+            yield from self._begin(index, block)
+        self._end_with(message.stop_reason, message.stop_details)
+
+    def _begin(self, index: int, block: ContentBlock) -> Iterator[LlmEvent]:
+        """Take a block as it begins, with what it already holds."""
+        self.started = True
+        kind = block.type or ""
+        if kind not in _KNOWN:
+            self._unknown.append(clean(kind))
+            return
+        if kind == "tool_use":
+            yield from self._call(CallPiece(index, block.id, block.name, block.input or None))
+            return
+        part = self._part(index, kind)
+        part.data = block.data or ""
+        yield from self._grow(part, Delta.model_validate(block.model_dump(exclude={"type"})))
+
+    def _part(self, index: int, kind: str) -> _Part:
+        part = _Part(kind)
+        self._open[index] = part
+        self._parts.append(part)
+        return part
+
+    def _call(self, piece: CallPiece) -> Iterator[LlmEvent]:
+        name = self._calls.add(piece)
+        if name is not None:
+            self._parts.append(_Part("tool_use"))
+            yield ToolCallStarted(index=len(self._calls) - 1, name=clean(name))
+
+    def _delta(self, index: int, delta: Delta) -> Iterator[LlmEvent]:
+        self._end_with(delta.stop_reason, delta.stop_details)
+        if delta.partial_json is not None:
+            yield from self._call(CallPiece(index, arguments=delta.partial_json))
+            return
+        said = delta.text is not None
+        if not said and delta.thinking is None and delta.signature is None:
+            return
+        part = self._open.get(index) or self._part(index, "text" if said else "thinking")
+        yield from self._grow(part, delta)
+
+    def _grow(self, part: _Part, delta: Delta) -> Iterator[LlmEvent]:
+        part.signature += delta.signature or ""
+        if part.kind == "text" and (shown := part.join.add(delta.text or "")):
+            yield TextDelta(shown)
+        if part.kind == "thinking" and (thought := part.join.add(delta.thinking or "")):
+            yield ThinkingDelta(thought)
+
+    def _end_with(self, reason: str | None, details: StopDetails | None) -> None:
+        self.finish = reason or self.finish
+        if details is not None and details.explanation:
+            self._explanation = details.explanation
+
+    def _count(self, counts: Counts | None) -> None:
+        """Keep the latest of each count: they grow, and some come only at the beginning."""
+        if counts is None:
+            return
+        found = counts.model_dump(exclude_none=True)
+        found |= found.pop("output_tokens_details", {})
+        self._counts |= found
+
+    def end(self) -> Iterator[LlmEvent]:
+        """Yield the last events: what makes a silent refusal visible, and Finished."""
+        ending = Ending(self.finish, refused=False, calls=len(self._calls))
+        if ending.stop is StopReason.REFUSAL and not self._said:
+            part = self._part(-1, "text")
+            yield TextDelta(part.join.add(ending.refusal(self._explanation)))
+        blocks = tuple(self._blocks(self._calls.build(ending.fault)))
+        strange = (f"{self._model} sent a block of an unknown kind: {k!r}" for k in self._unknown)
+        yield Finished(
+            blocks=blocks,
+            stop=ending.stop,
+            usage=self.usage or Usage(),
+            model=self._model,
+            raw_stop=ending.raw,
+            notices=(*ending.notices(self._model, blocks), *strange),
+        )
+
+    @property
+    def _said(self) -> bool:
+        return any(part.kind == "text" and part.join.text.strip() for part in self._parts)
+
+    def _blocks(self, calls: tuple[ToolCall, ...]) -> Iterator[Block]:
+        begun = iter(calls)
+        for part in self._parts:
+            if part.kind == "tool_use":
+                yield next(begun)
+            elif part.kind == "thinking":
+                yield from self._thinking(part)
+            elif part.kind == "redacted_thinking":
+                data = {"type": part.kind, "data": clean(part.data)}
+                yield Opaque(provider=self._model.provider, data=data, model=self._model.model)
+            elif part.join.text.strip():
+                yield Text(text=part.join.text)
+
+    def _thinking(self, part: _Part) -> Iterator[Block]:
+        """Yield a thinking block; without its signature when its text had to be changed."""
+        signed = bool(part.signature) and part.join.untouched
+        if signed or part.join.text.strip():
+            yield Thinking(
+                text=part.join.text,
+                signature=part.signature if signed else None,
+                provider=self._model.provider,
+                model=self._model.model,
+            )

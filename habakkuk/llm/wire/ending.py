@@ -1,0 +1,91 @@
+"""How an answer ended, from the reason that a service names and from what it sent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from habakkuk.core.text import clean
+from habakkuk.llm.types import Block, ModelRef, StopReason, Thinking
+
+# Compared without case and separators, since services write tool_calls, tool-calls and toolUse.
+_STOPS = {
+    "stop": StopReason.END,
+    "endturn": StopReason.END,
+    "eos": StopReason.END,
+    "stopsequence": StopReason.END,
+    "completed": StopReason.END,
+    "toolcalls": StopReason.TOOL_USE,
+    "toolcall": StopReason.TOOL_USE,
+    "tooluse": StopReason.TOOL_USE,
+    "functioncall": StopReason.TOOL_USE,
+    "length": StopReason.LENGTH,
+    "maxtokens": StopReason.LENGTH,
+    "maxoutputtokens": StopReason.LENGTH,
+    "modelcontextwindowexceeded": StopReason.LENGTH,
+    "contentfilter": StopReason.REFUSAL,
+    "refusal": StopReason.REFUSAL,
+    "safety": StopReason.REFUSAL,
+    "pauseturn": StopReason.PAUSE,
+}
+_SEPARATORS = re.compile(r"[^a-z]")
+# Calls of an answer that did not end as it should are never run.
+_FAULTS = {
+    StopReason.LENGTH: "the answer reached its length limit before the call was complete;"
+    " ask again with less",
+    StopReason.REFUSAL: "the provider stopped the answer at this call",
+}
+_NOTICES = {
+    StopReason.LENGTH: "reached its length limit; the answer is not complete",
+    StopReason.PAUSE: "paused before the answer was complete",
+}
+
+
+@dataclass(frozen=True)
+class Ending:
+    """The end of one answer. `finish` is the service's word, None when it gave none."""
+
+    finish: str | None
+    refused: bool
+    calls: int
+
+    @property
+    def _named(self) -> StopReason | None:
+        return _STOPS.get(_SEPARATORS.sub("", (self.finish or "stop").lower()))
+
+    @property
+    def stop(self) -> StopReason:
+        """Why it stopped. Content goes before the word: calls or none decide what comes next."""
+        named = self._named or StopReason.UNKNOWN
+        if self.refused:
+            return StopReason.REFUSAL
+        if named in (StopReason.LENGTH, StopReason.REFUSAL):
+            return named
+        if self.calls:
+            return StopReason.TOOL_USE
+        return StopReason.END if named is StopReason.TOOL_USE else named
+
+    @property
+    def fault(self) -> str | None:
+        """Why none of its calls may run, None when they may."""
+        return _FAULTS.get(self.stop)
+
+    @property
+    def raw(self) -> str | None:
+        """The service's word, clean."""
+        return clean(self.finish) if self.finish else None
+
+    def refusal(self, said: str = "") -> str:
+        """Return what a person reads where a refusal came without a word."""
+        reason = clean(said) or (f"({self.raw})" if self.raw else "")
+        return f"The model's provider declined to answer {reason}".rstrip().removesuffix(".") + "."
+
+    def notices(self, model: ModelRef, blocks: Sequence[Block]) -> Iterator[str]:
+        """Yield what somebody should know besides the answer."""
+        if self._named is None:
+            yield f"{model} ended with an unknown reason: {self.raw!r}"
+        if self.stop in _NOTICES:
+            yield f"{model} {_NOTICES[self.stop]}"
+        if not any(not isinstance(block, Thinking) for block in blocks):
+            yield f"{model} answered with nothing"

@@ -1,0 +1,289 @@
+"""One request and its streamed answer: what every wire format does the same way.
+
+An SDK's client sends over lines that can be cut; the events are read here, since the SDKs' own
+streams lose what odd services send and cannot tell an end from a break. A format adds its body,
+its answer and its SDK.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+import httpx2
+from pydantic import ValidationError
+
+from habakkuk.core.errors import ConfigurationError, LlmError
+from habakkuk.core.interrupt import Interrupt, Interrupted
+from habakkuk.core.lines import Call, Calls
+from habakkuk.core.text import shorten
+from habakkuk.llm.contract import AuthFailed, Endpoint, ModelMissing, NetworkFailed, Profile
+from habakkuk.llm.faults import Fault, hide_secrets, plain_headers, read_fault, translate
+from habakkuk.llm.transport import line_client
+from habakkuk.llm.types import LlmEvent, LlmRequest, ModelRef, Usage
+from habakkuk.llm.wire.outgoing import call_ids
+from habakkuk.llm.wire.sse import Event, TooLong, events
+
+# How long to read on after the end was seen, for usage (after the reason to stop) and for the
+# last bytes, which let the connection be used again. A slow server costs no more than this.
+_AFTER_FINISH = 5.0
+_AFTER_DONE = 0.05
+
+Piece = TypeVar("Piece")
+Piece_contra = TypeVar("Piece_contra", contravariant=True)
+
+
+class Answer(Protocol[Piece_contra]):
+    """An answer on its way. `finish` is set by the reason to stop; then it is whole."""
+
+    finish: str | None
+    started: bool
+
+    @property
+    def usage(self) -> Usage | None:
+        """What was counted so far, None when nothing was said."""
+        ...
+
+    def add(self, piece: Piece_contra) -> Iterator[LlmEvent]:
+        """Take a piece and yield what it shows."""
+        ...
+
+    def end(self) -> Iterator[LlmEvent]:
+        """Yield the last events, Finished at the end."""
+        ...
+
+
+class Response(Protocol):
+    """What an SDK's raw response gives."""
+
+    def iter_bytes(self) -> Iterator[bytes]:
+        """Yield the body as it comes."""
+        ...
+
+
+@dataclass(frozen=True)
+class SdkErrors:
+    """The classes of an SDK's errors: all, those with a status, those of the connection."""
+
+    all: type[Exception]
+    status: type[Exception]
+    connection: type[Exception]
+
+
+class StreamProvider(ABC, Generic[Piece]):
+    """One endpoint of one wire format; a Provider for the router."""
+
+    service: ClassVar[str]
+    address: ClassVar[str]
+    errors: ClassVar[SdkErrors]
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        """Make the client; nothing is sent. Raises ConfigurationError for an impossible URL."""
+        self._endpoint = endpoint
+        self._calls = Calls()
+        try:
+            self._client = self._make_client(line_client(self._calls, endpoint.stall_timeout))
+        except httpx2.InvalidURL as error:
+            raise ConfigurationError(
+                f"providers.{endpoint.name}.base_url: {endpoint.address!r} is no URL: {error}"
+            ) from error
+
+    # What a format adds.
+
+    @abstractmethod
+    def _make_client(self, http: httpx2.Client) -> Any:
+        """Return the SDK's client over `http`."""
+
+    @abstractmethod
+    def _request(
+        self, model: str, request: LlmRequest, profile: Profile
+    ) -> AbstractContextManager[Response]:
+        """Return what sends the request when it is entered."""
+
+    @abstractmethod
+    def _answer(self, model: ModelRef, taken: Iterable[str]) -> Answer[Piece]:
+        """Return an empty answer; `taken` are the call ids that the session has."""
+
+    @abstractmethod
+    def _piece(self, value: dict[str, Any]) -> Piece:
+        """Read one event's object. Raises pydantic.ValidationError."""
+
+    @abstractmethod
+    def _is_last(self, event: Event, value: dict[str, Any] | None) -> bool:
+        """Whether nothing of the answer follows this event, whose object is `value`."""
+
+    # The exchange.
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def stream(
+        self, model: str, request: LlmRequest, profile: Profile, interrupt: Interrupt
+    ) -> Iterator[LlmEvent]:
+        """Yield events as they arrive, Finished last; see Provider.stream."""
+        interrupt.check()
+        self._check_key()
+        call = Call(self._endpoint.timeout)
+        answer = self._answer(ModelRef(self._endpoint.name, model), call_ids(request))
+        sending = self._request(model, request, profile)
+        with interrupt.freeing(call.cut), self._translated(model, call, interrupt, answer):
+            yield from self._exchange(sending, model, call, answer)
+        if answer.finish is None and not answer.started:
+            raise NetworkFailed(f"{self._endpoint.name}: the answer was empty", retryable=True)
+        yield from answer.end()
+
+    def _exchange(
+        self,
+        sending: AbstractContextManager[Response],
+        model: str,
+        call: Call,
+        answer: Answer[Piece],
+    ) -> Iterator[LlmEvent]:
+        """Send the request and read the stream to its end."""
+        with ExitStack() as stack:
+            with self._calls.working(call):
+                response = stack.enter_context(sending)
+            # Runs before the response closes and its line goes back to the pool.
+            stack.callback(call.release)
+            chunks = self._working(call, response.iter_bytes())
+            yield from self._read(chunks, model, call, answer)
+            call.hurry(_AFTER_DONE)
+            with suppress(httpx2.HTTPError):
+                for _ in chunks:
+                    pass
+
+    def _working(self, call: Call, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield chunks, each read on behalf of `call`."""
+        while True:
+            with self._calls.working(call):
+                chunk = next(chunks, None)
+            if chunk is None:
+                return
+            yield chunk
+            if call.late:
+                raise httpx2.ReadTimeout("the call's time is up")
+
+    def _read(
+        self, chunks: Iterator[bytes], model: str, call: Call, answer: Answer[Piece]
+    ) -> Iterator[LlmEvent]:
+        """Yield what the events show; returns at the end, raises when there was none."""
+        try:
+            for event in events(chunks):
+                value = self._value(event, model, answer)
+                if self._is_last(event, value):
+                    return
+                if value is not None:
+                    yield from answer.add(self._shaped(value))
+                if answer.finish is not None:
+                    call.hurry(_AFTER_FINISH)
+        except httpx2.HTTPError:
+            # After the reason to stop the answer is whole; only its usage may be missing.
+            if answer.finish is None:
+                raise
+        if answer.finish is None:
+            raise self._cut("the stream ended before the answer did", answer)
+
+    def _value(self, event: Event, model: str, answer: Answer[Piece]) -> dict[str, Any] | None:
+        """Return an event's object, None for one without meaning. Raises the error in it."""
+        try:
+            value = json.loads(event.data)
+        except (ValueError, RecursionError):
+            value = None
+        if isinstance(value, dict):
+            if _is_error(event, value) and answer.finish in (None, "error"):
+                raise translate(read_fault(value), self._endpoint, model)
+            return value
+        if event.stray and not answer.started:
+            raise self._no_stream(event.data)
+        return None
+
+    def _shaped(self, value: dict[str, Any]) -> Piece:
+        try:
+            return self._piece(value)
+        except ValidationError as error:
+            raise self._no_stream(str(value)) from error
+
+    # What goes wrong.
+
+    def _no_stream(self, text: str) -> LlmError:
+        said = shorten(hide_secrets(text, self._endpoint), 120)
+        # As if the model were missing, since a fallback elsewhere may answer.
+        return ModelMissing(
+            f"{self._endpoint.name}: what answers at {self._endpoint.address} is no"
+            f" {self.service} service; check base_url, {self.address} [it said: {said}]"
+        )
+
+    def _cut(self, what: str, answer: Answer[Piece]) -> NetworkFailed:
+        failure = NetworkFailed(f"{self._endpoint.name}: {what}", retryable=True)
+        failure.usage = answer.usage
+        return failure
+
+    def _check_key(self) -> None:
+        """Refuse a key that is missing or cannot stand in a header, before anything is sent."""
+        if self._endpoint.api_key_env and not self._endpoint.api_key:
+            raise translate(Fault(codes=frozenset({"invalid_api_key"})), self._endpoint, "")
+        if not all("!" <= character <= "~" for character in self._endpoint.api_key):
+            name = self._endpoint.api_key_env or "its variable"
+            raise AuthFailed(
+                f"{self._endpoint.name}: the value of {name} has spaces or characters that no key"
+                " has; copy the key again"
+            )
+
+    def _keyless(self, *carriers: str) -> bool:
+        """Whether the SDK's own header must go: no key, and no header of one's own has one."""
+        named = {name.lower() for name in self._endpoint.headers}
+        return not self._endpoint.api_key and not named.intersection(carriers)
+
+    @contextmanager
+    def _translated(
+        self, model: str, call: Call, interrupt: Interrupt, answer: Answer[Piece]
+    ) -> Iterator[None]:
+        """Turn what the SDK and the lines raise into the contract's errors.
+
+        An interrupt shuts the socket down, which looks like a failure: it goes first. Nothing is
+        chained, since the libraries' errors hold the request with its key.
+        """
+        try:
+            yield
+        except (self.errors.all, httpx2.HTTPError, LlmError, TooLong) as error:
+            if interrupt.reason is not None:
+                raise Interrupted(interrupt.reason) from None
+            raise self._meaning(error, model, call, answer) from None
+
+    def _meaning(self, error: Exception, model: str, call: Call, answer: Answer[Piece]) -> LlmError:
+        if isinstance(error, LlmError):
+            return error
+        if isinstance(error, self.errors.status):
+            sent: Any = error
+            headers = plain_headers(sent.response.headers)
+            return translate(
+                read_fault(sent.body, sent.status_code, headers), self._endpoint, model
+            )
+        cause = error.__cause__ if isinstance(error, self.errors.connection) else error
+        return self._cut(self._what_broke(cause or error, call), answer)
+
+    def _what_broke(self, error: BaseException, call: Call) -> str:
+        base = self._endpoint.address
+        if isinstance(error, httpx2.ConnectTimeout | httpx2.ConnectError):
+            reason = hide_secrets(shorten(str(error), 160), self._endpoint)
+            return f"nothing answers at {base} ({reason}); check that it runs and base_url"
+        if isinstance(error, httpx2.TimeoutException) and call.late:
+            return f"the answer took longer than {self._endpoint.timeout:g} s (timeout)"
+        if isinstance(error, httpx2.TimeoutException):
+            return f"nothing came for {self._endpoint.stall_timeout:g} s (stall_timeout)"
+        if isinstance(error, TooLong):
+            return f"the answer cannot be read: {error}"
+        if isinstance(error, httpx2.UnsupportedProtocol | httpx2.LocalProtocolError):
+            return f"the request cannot be sent to {base}; check base_url and headers"
+        return f"the connection to {base} broke before the answer was complete"
+
+
+def _is_error(event: Event, value: dict[str, Any]) -> bool:
+    """Whether an event tells of a failure, in any of the usual shapes."""
+    said = "error" in (event.name, value.get("object"), value.get("type"))
+    return said or bool(value.get("error"))

@@ -1,0 +1,78 @@
+"""What every wire format does with a transcript before it writes it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from habakkuk.core.text import clean
+from habakkuk.llm.contract import Profile
+from habakkuk.llm.types import (
+    Block,
+    LlmRequest,
+    Media,
+    Message,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+)
+
+# What services accept as a function's name; a model that made up another would block its session.
+_BAD_NAME = re.compile(r"[^a-zA-Z0-9_-]")
+_LONGEST_NAME = 64
+
+
+def fitted(request: LlmRequest, profile: Profile) -> LlmRequest:
+    """Return the request as the model can take it: its prompt, and no tools where it has none."""
+    system = profile.simple_prompt if profile.simple_prompt is not None else request.system
+    if profile.tools:
+        return replace(request, system=clean(system))
+    messages = tuple(_told(request.messages))
+    return replace(request, system=clean(system), messages=messages, tools=())
+
+
+def _told(messages: Iterable[Message]) -> Iterator[Message]:
+    """Yield messages in which calls and results are told as text."""
+    names: dict[str, str] = {}
+    for message in messages:
+        if message.role is Role.ASSISTANT:
+            names |= {call.id: call.name for call in message.calls}
+            lines = [message.text, *(f"(called {call.name})" for call in message.calls)]
+        else:
+            lines = [_line(block, names) for block in message.blocks]
+        text = "\n".join(line for line in lines if line).strip()
+        yield Message(message.role, (Text(text=text),) if text else ())
+
+
+def _line(block: Block, names: dict[str, str]) -> str:
+    if isinstance(block, ToolResult):
+        return f"(result of {names.get(block.call_id, 'a tool')}) {block.text}"
+    return spoken(block)
+
+
+def spoken(block: Block) -> str:
+    """Return a text, or the note that stands for a file; empty for what is neither."""
+    if isinstance(block, Text):
+        return clean(block.text)
+    if isinstance(block, Media):
+        return clean(f"(attached file: {block.name or 'unnamed'}, {block.mime})")
+    return ""
+
+
+def tool_name(name: str) -> str:
+    """Return a called tool's name as services accept it."""
+    return _BAD_NAME.sub("_", name)[:_LONGEST_NAME] or "unnamed"
+
+
+def hashed_id(call_id: str, length: int) -> str:
+    """Return an id of `length` letters and digits: the same for a call and its result."""
+    return hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()[:length]
+
+
+def call_ids(request: LlmRequest) -> Iterator[str]:
+    """Yield the ids of the calls in the transcript."""
+    for message in request.messages:
+        yield from (block.id for block in message.blocks if isinstance(block, ToolCall))

@@ -1,0 +1,210 @@
+"""`up`: everything that Habakkuk needs on one machine, from nothing to healthy, and back."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from habakkuk.core.config.settings import Settings
+from habakkuk.core.errors import ConfigurationError
+from habakkuk.core.hardening import forbid_inspection
+from habakkuk.ops.account import agent_user
+from habakkuk.ops.child import Child
+from habakkuk.ops.console import Console
+from habakkuk.ops.databases import Databases, prepare_databases
+from habakkuk.ops.home import HomeFolder, prepare_home
+from habakkuk.ops.identity import ProcessIdentity, own_identity
+from habakkuk.ops.leftovers import end_leftovers
+from habakkuk.ops.lock import take_lock
+from habakkuk.ops.models import LocalModel, with_local
+from habakkuk.ops.port import check_port
+from habakkuk.ops.processes import ROOT, ProcessSpec, local_model, standard_processes
+from habakkuk.ops.readiness import Readiness
+from habakkuk.ops.run_file import RunFile, State, read_last_run, write_run
+from habakkuk.ops.stop import StopSignal
+from habakkuk.ops.supervisor import Supervisor
+from habakkuk.ops.welcome import welcome
+
+_SLOW_SECONDS = 30.0
+_TICK_SECONDS = 0.03
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What one `up` works with: its home, its stage and its audience."""
+
+    settings: Settings
+    home: HomeFolder
+    console: Console
+    stop: StopSignal
+    detached: bool = False
+
+
+@contextmanager
+def on_stage(settings: Settings, console: Console, *, detached: bool) -> Iterator[Setting]:
+    """Take the home for this process and listen for the wish to end.
+
+    Raises Conflict when another `up` has the home, ConfigurationError when it cannot be used.
+    """
+    home = prepare_home(settings.home)
+    lock = take_lock(home)
+    stop = StopSignal()
+    stop.listen()
+    forbid_inspection()
+    try:
+        yield Setting(settings, home, console, stop, detached)
+    finally:
+        home.run_file.unlink(missing_ok=True)
+        os.close(lock)
+
+
+class Up:
+    """One run, from the start of the databases to their end."""
+
+    def __init__(self, setting: Setting, model: LocalModel | None) -> None:
+        """Prepare; `model` is a local model to start, None when the answers come from elsewhere."""
+        self._setting = setting
+        self._model = model
+        self._settings = with_local(setting.settings, model) if model else setting.settings
+        self._state: State = "starting"
+        self._identity = own_identity()
+        self._supervisor = Supervisor(setting.stop, setting.console.say, changed=self._publish)
+
+    def run(self) -> None:
+        """Start everything, keep it running until a stop is requested, end it in order.
+
+        Raises ConfigurationError when something cannot be started, Stopped when it was not wanted
+        any more before that.
+        """
+        try:
+            self._start()
+            welcome(self._setting.console, self._settings, self._setting.detached)
+            self._supervisor.watch()
+        finally:
+            self._end()
+
+    def _start(self) -> None:
+        self._end_leftovers()
+        check_port(self._settings.listen)
+        agent_user()
+        self._publish()
+        # The migrator's libraries take as long to load as the database to be made.
+        threading.Thread(target=importlib.import_module, args=("habakkuk.ops.schema",)).start()
+        if self._model is not None:
+            self._supervisor.start([self._child(local_model(self._model.port, self._model.file))])
+        databases = prepare_databases(self._settings, self._setting.home)
+        with self._setting.console.step("Starting the databases"):
+            self._supervisor.start(databases.servers)
+        self._take_urls(databases)
+        self._setting.stop.check()
+        self._migrate()
+        self._supervisor.start([self._child(spec) for spec in standard_processes(self._settings)])
+        self._await_ready(databases.database_url)
+        self._state = "running"
+        self._publish()
+
+    def _end_leftovers(self) -> None:
+        """End what a killed `up` left; its databases are adopted when they are wanted again."""
+        left = read_last_run(self._setting.home.root)
+        if left is None:
+            return
+        wanted = {"postgresql": self._settings.database_url, "valkey": self._settings.redis_url}
+        keep = [name for name, named in wanted.items() if named is None]
+        with self._setting.console.step("Ending what an earlier run left"):
+            ended = end_leftovers(left, keep)
+        if ended:
+            self._setting.console.say(f"Ended what an earlier run left: {', '.join(ended)}.")
+
+    def _take_urls(self, databases: Databases) -> None:
+        self._settings = dataclasses.replace(
+            self._settings,
+            database_url=databases.database_url,
+            redis_url=databases.redis_url,
+        )
+        self._publish()
+
+    def _migrate(self) -> None:
+        from habakkuk.db.engine import DatabaseAway  # noqa: PLC0415 - loads beside the database
+        from habakkuk.ops.schema import migrate_database  # noqa: PLC0415 - as above
+
+        try:
+            with self._setting.console.step("Bringing the database up to date"):
+                migrate_database(self._settings)
+        except DatabaseAway as error:
+            raise ConfigurationError(
+                f"DATABASE_URL: PostgreSQL does not answer: {error.detail}"
+            ) from error
+
+    def _child(self, spec: ProcessSpec) -> Child:
+        return Child(spec, self._variables(), self._setting.home.log(spec.name))
+
+    def _variables(self) -> dict[str, str]:
+        """Return what every child finds in its environment."""
+        settings = self._settings
+        found = {
+            **settings.environment.process,
+            "HABAKKUK_HOME": str(settings.home),
+            "PYTHONPATH": str(ROOT),
+            "PYTHONUNBUFFERED": "1",
+        }
+        if settings.database_url and settings.redis_url:
+            found |= {"DATABASE_URL": settings.database_url, "REDIS_URL": settings.redis_url}
+        return found | (self._model.variables if self._model else {})
+
+    def _await_ready(self, database_url: str) -> None:
+        """Wait until it works, restarting what crashes meanwhile, and say when that takes long."""
+        console = self._setting.console
+        readiness = Readiness(self._settings, database_url)
+        slow_at = time.monotonic() + _SLOW_SECONDS
+        with console.step("Starting the processes"):
+            while missing := self._missing(readiness):
+                self._setting.stop.check()
+                self._supervisor.look()
+                if time.monotonic() > slow_at:
+                    slow_at += _SLOW_SECONDS
+                    console.say(
+                        f"Still waiting for {', '.join(missing)}; what they say is in"
+                        f" {self._setting.home.logs}"
+                    )
+                self._setting.stop.sleep(_TICK_SECONDS)
+        readiness.close()
+
+    def _missing(self, readiness: Readiness) -> list[str]:
+        pids = {who.pid for name, who in self._processes().items() if name.startswith("worker-")}
+        return readiness.missing(pids, self._model.port if self._model else None)
+
+    def _processes(self) -> dict[str, ProcessIdentity]:
+        return {unit.name: unit.identity for unit in self._supervisor.units if unit.identity}
+
+    def _publish(self) -> None:
+        """Write what runs now, for the CLI and for the next `up` should this one be killed."""
+        host, port = self._settings.listen
+        write_run(
+            self._setting.home,
+            RunFile(
+                up=self._identity,
+                state=self._state,
+                listen=f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
+                detached=self._setting.detached,
+                database_url=self._settings.database_url,
+                redis_url=self._settings.redis_url,
+                local_model_url=self._model.url if self._model else None,
+                processes=self._processes(),
+            ),
+        )
+
+    def _end(self) -> None:
+        console = self._setting.console
+        if not self._supervisor.units:
+            return
+        console.say("Stopping …")
+        killed = self._supervisor.end_all()
+        if killed:
+            console.say(f"Had to be killed: {', '.join(killed)}.")
+        console.say("Habakkuk has stopped.")

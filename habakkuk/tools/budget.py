@@ -1,0 +1,59 @@
+"""How much tool output a model is given: what is over it is kept whole, and can be read on.
+
+A step's budget is shared out from the smallest result up: small ones stay whole, the large ones
+share what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from habakkuk.tools.contract import ToolOutput
+
+# In characters; some 7,500 and 25,000 tokens of English.
+RESULT_BUDGET = 30_000
+STEP_BUDGET = 100_000
+# However many calls a step has: less than this says nothing any more.
+_LEAST = 1_000
+# Logs begin with what was run and end with what went wrong; most of it stands at the start.
+_HEAD_SHARE = 0.7
+
+Keep = Callable[[str], str]
+
+
+def fit(outputs: Sequence[ToolOutput], keep: Keep) -> tuple[ToolOutput, ...]:
+    """Return the outputs of one step, each within its share of the budget.
+
+    `keep` stores a whole text and returns the handle under which `read_output` finds it. The same
+    outputs give the same result, so a step that a crash repeats does not change.
+    """
+    shares = _shares([len(output.text) for output in outputs])
+    return tuple(
+        output
+        if len(output.text) <= share
+        else replace(output, text=_cut(output.text, share, keep))
+        for output, share in zip(outputs, shares, strict=True)
+    )
+
+
+def _shares(lengths: Sequence[int]) -> list[int]:
+    """Return how much each may have."""
+    shares = [0] * len(lengths)
+    left = STEP_BUDGET
+    for position, index in enumerate(sorted(range(len(lengths)), key=lengths.__getitem__)):
+        even = left // (len(lengths) - position)
+        shares[index] = max(_LEAST, min(RESULT_BUDGET, even))
+        left = max(0, left - min(lengths[index], shares[index]))
+    return shares
+
+
+def _cut(text: str, share: int, keep: Keep) -> str:
+    handle = keep(text)
+    head = int(share * _HEAD_SHARE)
+    tail = share - head
+    note = (
+        f"\n[… {len(text) - share} of {len(text)} characters left out here; read_output with handle"
+        f' "{handle}" and offset {head} reads on …]\n'
+    )
+    return text[:head] + note + text[-tail:]

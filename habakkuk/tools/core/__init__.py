@@ -1,0 +1,1 @@
+"""The toolset that every agent has: files of its workspace, commands, pages."""

@@ -1,0 +1,69 @@
+"""Running a command."""
+
+from __future__ import annotations
+
+import signal
+
+from pydantic import Field
+
+from habakkuk.tools.commands import Ended, Order
+from habakkuk.tools.contract import Risk, ToolArgs, ToolContext, ToolOutput, tool
+from habakkuk.tools.texts import encode
+from habakkuk.tools.workspace import inside, open_workspace
+
+_LONGEST = 600.0
+# A single argument of a program may have 128 KB on Linux (MAX_ARG_STRLEN).
+_SCRIPT_BYTES = 120_000
+
+
+class ExecArgs(ToolArgs):
+    """What to run, for how long at most, and where."""
+
+    command: str = Field(
+        min_length=1, max_length=_SCRIPT_BYTES, description="A script for the shell (bash)."
+    )
+    timeout_seconds: float = Field(
+        default=120.0, gt=0, le=_LONGEST, description="After this it is killed."
+    )
+    cwd: str = Field(
+        default=".", description="The folder to start in, from the workspace on; the workspace."
+    )
+
+
+@tool(risk=Risk.EXECUTE, timeout_s=_LONGEST + 20, paths=lambda args: [args.cwd])
+def exec(args: ExecArgs, context: ToolContext) -> ToolOutput:
+    """Run a shell command in the workspace and return what it printed and its exit code.
+
+    It gets no input and a fresh environment. When it ends, everything that it started ends too: a
+    server or a job in the background does not stay.
+    """
+    encode(args.command, "the command")
+    with open_workspace(context.workspace) as workspace, workspace.folder(args.cwd):
+        folder = context.workspace.joinpath(*inside(args.cwd, context.workspace))
+    order = Order(args.command, folder, args.timeout_seconds)
+    ended = context.services.commands.run(order, context.workspace, context.interrupt)
+    return ToolOutput(_told(ended, args), is_error=ended.timed_out or ended.code != 0)
+
+
+def _told(ended: Ended, args: ExecArgs) -> str:
+    output, errors = ended.output.text(), ended.errors.text()
+    parts = [output.removesuffix("\n")] if output else []
+    if errors:
+        parts.append(f"[standard error]\n{errors.removesuffix(chr(10))}")
+    parts.append(f"[{_how(ended, args)}]")
+    return "\n".join(parts)
+
+
+def _how(ended: Ended, args: ExecArgs) -> str:
+    if ended.timed_out:
+        return f"killed after {args.timeout_seconds:g} s, the time it was given"
+    if ended.code is not None and ended.code < 0:
+        return f"killed by {_name(-ended.code)} after {ended.seconds:.1f} s"
+    return f"exit code {ended.code}"
+
+
+def _name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

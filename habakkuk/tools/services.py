@@ -1,0 +1,18 @@
+"""What tools may use beside their arguments: made once a process, handed to every call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from habakkuk.core.http import OutsideHttp
+from habakkuk.tools.commands import Commands
+from habakkuk.tools.outputs import KeptOutputs
+
+
+@dataclass(frozen=True)
+class ToolServices:
+    """The parts of a worker process that tools share. Without arguments it keeps no outputs."""
+
+    web: OutsideHttp = field(default_factory=OutsideHttp)
+    commands: Commands = field(default_factory=Commands)
+    outputs: KeptOutputs = field(default_factory=KeptOutputs)

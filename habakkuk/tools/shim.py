@@ -1,0 +1,264 @@
+"""Run one command of an agent so that nothing of it outlives its call, or the worker.
+
+`python -I -S shim.py STATUS_FD`, by path: it imports nothing of Habakkuk, so that it costs a few
+milliseconds. The first line of its standard input is the order, as JSON. The rest of that pipe is
+the lifeline: when its other end closes, by intent or because the worker was killed, the command
+and all its descendants are killed at once. How it ended is written to STATUS_FD as JSON.
+
+Orphans come to this process (PR_SET_CHILD_SUBREAPER), so a descendant that left the process group
+is found too. As root the command gets the agents' user, and a view of the file system in which
+Habakkuk's home holds nothing but the workspace. Linux has all of this; elsewhere the process group
+is what can be killed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import select
+import signal
+import sys
+import time
+
+_PR_SET_PDEATHSIG = 1  # Linux: include/uapi/linux/prctl.h
+_PR_SET_DUMPABLE = 4
+_PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_NO_NEW_PRIVS = 38
+_CLONE_NEWNS = 0x0002_0000
+_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_REMOUNT = 1, 2, 4, 32
+_MS_BIND, _MS_REC, _MS_PRIVATE = 4096, 16384, 1 << 18
+_EPERM = 1
+_TERM_GRACE = 2.0  # seconds between the polite and the last signal after a timeout
+_SWEEP_SECONDS = 3.0
+_ORDER_LIMIT = 4_000_000
+_COULD_NOT = 127  # as shells say it
+
+
+class Failed(Exception):
+    """The command could not be started; the text is for the model."""
+
+
+class Order:
+    """What to run. Plain attributes of the JSON object, checked by the one who writes it."""
+
+    def __init__(self, raw: bytes) -> None:
+        """Read the JSON line."""
+        given = json.loads(raw)
+        self.command: list[str] = given["command"]
+        self.variables: dict[str, str] = given["variables"]
+        self.folder: str = given["folder"]
+        self.seconds: float = given["seconds"]
+        self.workspace: str = given["workspace"]
+        # As root: the agents' user, and the folder to hide; else None.
+        self.user: list[int] | None = given["user"]
+        self.hide: str | None = given["hide"]
+        # Whether the user reaches the workspace without anything being hidden.
+        self.open: bool = given["open"]
+
+
+def main(status: int) -> None:
+    """Read the order, run it, say how it ended."""
+    raw = _read_order()
+    if raw is None:
+        return
+    try:
+        end = _run(Order(raw), status)
+    except Failed as failure:
+        end = {"failure": str(failure)}
+    os.write(status, json.dumps(end).encode())
+
+
+def _read_order() -> bytes | None:
+    raw = bytearray()
+    while not raw.endswith(b"\n"):
+        chunk = os.read(0, 65536)
+        if not chunk or len(raw) > _ORDER_LIMIT:
+            return None
+        raw += chunk
+    return bytes(raw)
+
+
+def _run(order: Order, status: int) -> dict[str, object]:
+    _prctl(_PR_SET_DUMPABLE, 0)
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    if order.user is not None and order.hide is not None:
+        _hide(order)
+    wake, waking = os.pipe()
+    os.set_blocking(waking, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
+    child = os.fork()
+    if child == 0:
+        os.close(status)
+        _become(order)
+    # Only the command's own ends of its pipes may keep them open.
+    os.close(1)
+    os.close(2)
+    try:
+        return _watch(child, wake, order.seconds)
+    finally:
+        _sweep(child)
+
+
+def _watch(child: int, wake: int, seconds: float) -> dict[str, object]:
+    """Wait for the end of the command, of its time or of the lifeline."""
+    deadline = time.monotonic() + seconds
+    timed_out = False
+    while True:
+        code = _reap(child)
+        if code is not None:
+            return {"code": code, "timed_out": timed_out}
+        left = deadline - time.monotonic()
+        if left <= 0:
+            _kill_group(child, signal.SIGKILL if timed_out else signal.SIGTERM)
+            deadline = time.monotonic() + _TERM_GRACE
+            timed_out = True
+            continue
+        ready, _, _ = select.select([0, wake], [], [], left)
+        if wake in ready:
+            os.read(wake, 4096)
+        if 0 in ready and not os.read(0, 4096):
+            return {"cut": True}
+
+
+def _reap(child: int) -> int | None:
+    """Collect what ended; return the command's exit code, negative for a signal."""
+    code = None
+    while True:
+        try:
+            pid, ended = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return code
+        if pid == 0:
+            return code
+        if pid == child:
+            code = os.waitstatus_to_exitcode(ended)
+
+
+def _sweep(child: int) -> None:
+    """Kill everything that the command left, also what made a session of its own."""
+    _kill_group(child, signal.SIGKILL)
+    until = time.monotonic() + _SWEEP_SECONDS
+    while time.monotonic() < until:
+        for pid in _children():
+            _kill(pid, signal.SIGKILL)
+        _reap(child)
+        try:
+            # Their children come to us when they are collected: until there are none.
+            if os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+                time.sleep(0.005)
+        except ChildProcessError:
+            return
+
+
+def _children() -> list[int]:
+    """Return our direct children. Linux only; elsewhere none are known."""
+    try:
+        with open(f"/proc/self/task/{os.getpid()}/children", "rb") as listed:  # noqa: PTH123 - pathlib would double this program's start
+            return [int(pid) for pid in listed.read().split()]
+    except OSError:
+        return []
+
+
+def _kill_group(leader: int, sign: int) -> None:
+    try:
+        os.killpg(leader, sign)
+    except (ProcessLookupError, PermissionError):
+        # It has not made its group yet, or nothing is left of it.
+        _kill(leader, sign)
+
+
+def _kill(pid: int, sign: int) -> None:
+    try:
+        os.kill(pid, sign)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def _become(order: Order) -> None:
+    """Turn this child into the command. Never returns."""
+    try:
+        os.setsid()
+        _give_up(order)
+        os.chdir(order.folder)
+        os.execve(order.command[0], order.command, order.variables)  # noqa: S606 - its purpose
+    except (OSError, Failed) as error:
+        os.write(2, f"the command cannot start in {order.folder}: {error}\n".encode())
+    finally:
+        os._exit(_COULD_NOT)
+
+
+def _give_up(order: Order) -> None:
+    """Drop rights, and everything that a command must not inherit."""
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    signal.set_wakeup_fd(-1)
+    for sign in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD, signal.SIGINT):
+        signal.signal(sign, signal.SIG_DFL)
+    os.umask(0o077)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if order.user is not None:
+        uid, gid = order.user
+        os.setgroups([])
+        os.setgid(gid)
+        os.setuid(uid)
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    # After the change of user, which clears it: the command dies with this shim.
+    _prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
+
+
+def _prctl(option: int, value: int) -> None:
+    if sys.platform != "linux":
+        return
+    if ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0) != 0:
+        raise Failed(f"the system refuses a precaution (prctl {option})")
+
+
+def _hide(order: Order) -> None:
+    """Put an empty folder in the place of `hide`, with nothing but the workspace in it.
+
+    In a mount namespace of its own: other processes see no change. Where the system refuses that,
+    as in most containers, file modes must do; `open` says whether they let the user through.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(_CLONE_NEWNS) != 0:
+        if ctypes.get_errno() == _EPERM and order.open:
+            return
+        raise Failed(
+            f"commands cannot reach {order.workspace}: the folders above it are closed to their"
+            f" user; the operator can open them for passing through: chmod 711 {order.hide} and"
+            " those below it"
+        )
+    _mount(libc, "none", "/", "", _MS_REC | _MS_PRIVATE)
+    kept = os.open(order.workspace, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    flags = _MS_NOSUID | _MS_NODEV
+    _mount(libc, "tmpfs", str(order.hide), "tmpfs", flags, "mode=0755,size=64k,nr_inodes=128")
+    os.makedirs(order.workspace, mode=0o755)  # noqa: PTH103 - pathlib would double this program's start
+    _mount(libc, f"/proc/self/fd/{kept}", order.workspace, "", _MS_BIND | _MS_REC)
+    os.close(kept)
+    _mount(libc, "tmpfs", str(order.hide), "", flags | _MS_REMOUNT | _MS_BIND | _MS_RDONLY)
+
+
+def _mount(
+    libc: ctypes.CDLL, source: str, target: str, kind: str, flags: int, data: str = ""
+) -> None:
+    done = libc.mount(
+        os.fsencode(source),
+        os.fsencode(target),
+        kind.encode() or None,
+        ctypes.c_ulong(flags),
+        data.encode() or None,
+    )
+    if done != 0:
+        reason = os.strerror(ctypes.get_errno())
+        raise Failed(f"Habakkuk's home cannot be hidden from commands: {reason} ({target})")
+
+
+if __name__ == "__main__":
+    # Pipes that a command closes must not end this process.
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    os.set_inheritable(int(sys.argv[1]), False)  # noqa: FBT003 - positional only
+    os.umask(0o022)
+    main(int(sys.argv[1]))

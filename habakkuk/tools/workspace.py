@@ -1,0 +1,286 @@
+"""The files of an agent's workspace, and no others.
+
+A path is walked from the workspace down, one directory descriptor after the other, and no link is
+followed on the way: whatever another process swaps meanwhile, what is opened lies beneath. Reading
+a path's text alone proves nothing, since it can name another file a moment later.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import secrets
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from habakkuk.core.agent_user import AgentUser, find_agent_user
+from habakkuk.core.errors import ToolError
+from habakkuk.core.interrupt import Interrupt
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# Without O_NONBLOCK opening a pipe waits for its other end.
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW_FILE, _NEW_FOLDER = 0o644, 0o755
+_LONGEST_PATH = 4096
+_DEEPEST = 64
+_LOCK_POLL = 0.02
+_LOCK_SECONDS = 20.0
+_KINDS = {
+    stat.S_IFLNK: "a symbolic link, and links are not followed",
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+def prepare_workspace(path: Path) -> None:
+    """Make the workspace when it is missing, closed to others.
+
+    As root it belongs to the agents' user, with all that lay in it before.
+    """
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    user = find_agent_user() if os.geteuid() == 0 else None
+    if user is None or path.lstat().st_uid == user.uid:
+        return
+    for _, folders, files, folder in os.fwalk(path, follow_symlinks=False):
+        for name in (*folders, *files):
+            _give(name, folder, user)
+    # Last: a folder that belongs to the user already is not looked through again.
+    os.chown(path, user.uid, user.gid, follow_symlinks=False)
+    path.chmod(0o700)
+
+
+def _give(name: str, folder: int, user: AgentUser) -> None:
+    """Give one entry away; a file with a second name may be a file of somebody else."""
+    found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    if stat.S_ISDIR(found.st_mode) or found.st_nlink == 1:
+        os.chown(name, user.uid, user.gid, dir_fd=folder, follow_symlinks=False)
+
+
+def inside(path: str, workspace: Path) -> tuple[str, ...]:
+    """Return the names that lead from the workspace to `path`. Raises ToolError when none do.
+
+    Nothing is looked up: this is what the path says, for the walk and for approvals alike.
+    """
+    _check_text(path)
+    if path.startswith("~"):
+        raise ToolError(f"{path}: '~' is not expanded; write the path from the workspace on")
+    names = [name for name in path.split("/") if name not in {"", "."}]
+    if ".." in names:
+        raise ToolError(f"{path}: '..' is not allowed; write the path from the workspace on")
+    if path.startswith("/"):
+        root = workspace.parts[1:]
+        if tuple(names[: len(root)]) != root:
+            raise ToolError(f"{path}: outside the workspace {workspace}")
+        names = names[len(root) :]
+    if len(names) > _DEEPEST:
+        raise ToolError(f"the path has more than {_DEEPEST} levels")
+    return tuple(names)
+
+
+def _check_text(path: str) -> None:
+    if len(path) > _LONGEST_PATH:
+        raise ToolError(f"the path is longer than {_LONGEST_PATH} characters")
+    if "\0" in path:
+        raise ToolError("the path holds a NUL character")
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ToolError("the path holds half of a character (a lone surrogate)") from error
+
+
+class Workspace:
+    """One open workspace. Every method raises ToolError, which names the path as it was given."""
+
+    def __init__(self, path: Path, folder: int) -> None:
+        """Take the workspace's path and an open descriptor of it."""
+        self.path = path
+        self._folder = folder
+        self._owner = os.fstat(folder)
+
+    def read(self, path: str, limit: int) -> bytes:
+        """Return a file's bytes; one with more than `limit` is refused."""
+        with _explained(path), self._parent(path) as (folder, name):
+            handle = self._open(path, folder, name)
+            with os.fdopen(handle, "rb") as file:
+                size = os.fstat(handle).st_size
+                if size > limit:
+                    raise ToolError(
+                        f"{path}: {size} bytes, more than the {limit} that can be read at once;"
+                        " look at a part of it with exec"
+                    )
+                data = file.read(limit + 1)
+        if len(data) > limit:
+            raise ToolError(f"{path}: it grows while it is read, past {limit} bytes")
+        return data
+
+    def write(self, path: str, data: bytes) -> bool:
+        """Put a file in place, whole or not at all; True when it replaced one.
+
+        Missing folders are made. An existing file keeps its mode.
+        """
+        with _explained(path), self._parent(path, make=True) as (folder, name):
+            mode = self._replaceable(path, folder, name)
+            self._replace(folder, name, data, _NEW_FILE if mode is None else mode)
+        return mode is not None
+
+    @contextmanager
+    def alone(self, path: str, interrupt: Interrupt) -> Iterator[None]:
+        """Keep other edits of files in the same folder out; calls of one step run in parallel."""
+        with _explained(path), self._parent(path) as (folder, _):
+            left = _LOCK_SECONDS
+            while not _locked(folder):
+                interrupt.wait(_LOCK_POLL)
+                interrupt.check()
+                left -= _LOCK_POLL
+                if left <= 0:
+                    raise ToolError(f"{path}: another program keeps its folder locked")
+            yield
+
+    @contextmanager
+    def folder(self, path: str) -> Iterator[int]:
+        """Open a folder of the workspace, or the workspace itself."""
+        with _explained(path), self._walk(path, inside(path, self.path)) as handle:
+            yield handle
+
+    def _open(self, path: str, folder: int, name: str) -> int:
+        # Looked at before it is opened: opening a device can already do something.
+        _expect_file(path, os.stat(name, dir_fd=folder, follow_symlinks=False))
+        handle = os.open(name, _READ, dir_fd=folder)
+        try:
+            found = os.fstat(handle)
+            _expect_file(path, found)
+            self._expect_own(path, found)
+        except BaseException:
+            os.close(handle)
+            raise
+        return handle
+
+    def _expect_own(self, path: str, found: os.stat_result) -> None:
+        """Refuse a second name of a file that is not the workspace's own."""
+        if found.st_nlink > 1 and found.st_uid != self._owner.st_uid:
+            raise ToolError(f"{path}: a hard link to a file of somebody else")
+
+    def _replaceable(self, path: str, folder: int, name: str) -> int | None:
+        """Return the mode of the file that would be replaced, None when there is none."""
+        try:
+            found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+        _expect_file(path, found)
+        if found.st_nlink > 1:
+            raise ToolError(f"{path}: the file has a second name (a hard link) and is not replaced")
+        return stat.S_IMODE(found.st_mode) & 0o777
+
+    def _replace(self, folder: int, name: str, data: bytes, mode: int) -> None:
+        part = f".habakkuk-{secrets.token_hex(6)}.part"
+        handle = os.open(part, _CREATE, 0o600, dir_fd=folder)
+        try:
+            with os.fdopen(handle, "wb") as out:
+                out.write(data)
+                out.flush()
+                self._own(handle)
+                os.fchmod(handle, mode)
+                os.fsync(handle)
+            os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            with suppress(FileNotFoundError):
+                os.unlink(part, dir_fd=folder)
+            raise
+        os.fsync(folder)
+
+    def _own(self, handle: int) -> None:
+        """Give what root made to the workspace's owner, so that the agent's commands can use it."""
+        if os.geteuid() == 0:
+            os.fchown(handle, self._owner.st_uid, self._owner.st_gid)
+
+    @contextmanager
+    def _parent(self, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
+        """Open the folder that holds `path`; give it with the last name."""
+        names = inside(path, self.path)
+        if not names:
+            raise ToolError(f"{path or '(empty path)'}: name a file in the workspace")
+        with self._walk(path, names[:-1], make=make) as folder:
+            yield folder, names[-1]
+
+    @contextmanager
+    def _walk(self, path: str, names: Sequence[str], *, make: bool = False) -> Iterator[int]:
+        # A descriptor of its own even for the workspace: locks and positions belong to it.
+        here = os.open(".", _FOLDER, dir_fd=self._folder)
+        try:
+            for name in names:
+                if make:
+                    self._make(here, name)
+                following = _step(path, here, name)
+                os.close(here)
+                here = following
+            yield here
+        finally:
+            os.close(here)
+
+    def _make(self, folder: int, name: str) -> None:
+        try:
+            os.mkdir(name, _NEW_FOLDER, dir_fd=folder)
+        except FileExistsError:
+            return
+        made = os.open(name, _FOLDER, dir_fd=folder)
+        try:
+            self._own(made)
+        finally:
+            os.close(made)
+
+
+@contextmanager
+def open_workspace(path: Path) -> Iterator[Workspace]:
+    """Open the workspace at `path`, made when it is missing."""
+    with _explained(str(path)):
+        prepare_workspace(path)
+        folder = os.open(path, _FOLDER)
+    try:
+        yield Workspace(path, folder)
+    finally:
+        os.close(folder)
+
+
+def _step(path: str, folder: int, name: str) -> int:
+    try:
+        return os.open(name, _FOLDER, dir_fd=folder)
+    except OSError as error:
+        # Systems say either of a link where a folder is wanted.
+        if error.errno in {errno.ELOOP, errno.ENOTDIR, errno.EMLINK}:
+            raise ToolError(
+                f"{path}: {name!r} is a symbolic link or no folder, and links are not followed"
+            ) from error
+        raise
+
+
+def _expect_file(path: str, found: os.stat_result) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(found.st_mode), "no ordinary file")
+        raise ToolError(f"{path}: this is {kind}")
+
+
+def _locked(folder: int) -> bool:
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+@contextmanager
+def _explained(path: str) -> Iterator[None]:
+    """Say what the system says, to the model."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise ToolError(f"{path}: there is no such file or folder") from error
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        raise ToolError(f"{path}: {reason}") from error

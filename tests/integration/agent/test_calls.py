@@ -1,0 +1,298 @@
+"""Tool calls over crashes, waits and tools that misbehave (blueprint §7)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from sqlalchemy import text as sql
+
+from habakkuk.agent import calls as calls_module
+from habakkuk.agent.repair import INTERRUPTED
+from habakkuk.conversations.types import ChatKind, Outcome
+from habakkuk.gateway.types import Admitted
+from habakkuk.jobs.types import JobState, Wait
+from tests.fakes.model_script import DONE, Reply, chunk
+from tests.fakes.model_server import Recorded
+from tests.fakes.stack import Points, Stack, until
+
+JOURNAL = sql("SELECT result ->> 'text' FROM tool_calls")
+
+
+def crashed(stack: Stack, points: Points, name: str, number: int = 1) -> None:
+    """Wait until the run has ended at the point and nothing of it goes on."""
+    until(lambda: points.passed.count(name) >= number)
+    stack.stop()
+
+
+def restart(stack: Stack, admitted: Admitted) -> None:
+    stack.take_over(admitted)
+    stack.start()
+
+
+def open_wait(stack: Stack, admitted: Admitted) -> Wait:
+    """Wait until the turn is parked and return what it waits for."""
+    jobs, turn = stack.container.jobs, admitted.turn_id or ""
+    until(lambda: (job := jobs.get(turn)) and job.state is JobState.WAITING)
+    with stack.container.database.transaction() as work:
+        return jobs.waits_of(work, turn)[-1]
+
+
+def resolve(stack: Stack, wait: Wait, outcome: str, **answer: str) -> bool:
+    with stack.container.database.transaction() as work:
+        return stack.container.jobs.resolve(work, wait.id, outcome, answer)
+
+
+def test_a_call_that_a_crash_interrupted_is_not_repeated(stack: Stack) -> None:
+    points = Points({"tool.start.after": 1})
+    stack.start(points)
+    admitted = stack.say("[[tool effect {}]] go")
+    crashed(stack, points, "tool.start.after")
+    assert stack.journal(admitted)["effect"] == ("running", "")
+    restart(stack, admitted)
+    assert INTERRUPTED in stack.reply(admitted).body
+    assert stack.trace("effects.log") == []
+
+
+def test_a_call_that_only_reads_runs_again_after_a_crash(stack: Stack) -> None:
+    points = Points({"tool.start.after": 1})
+    stack.start(points)
+    admitted = stack.say("[[tool look {}]] go")
+    crashed(stack, points, "tool.start.after")
+    restart(stack, admitted)
+    assert "all is well" in stack.reply(admitted).body
+    assert len(stack.trace("looks.log")) == 1
+
+
+@pytest.mark.parametrize("point", ["turn.append.before", "turn.append.after"])
+def test_a_finished_call_keeps_its_result_over_a_crash(stack: Stack, point: str) -> None:
+    points = Points({point: 2})
+    stack.start(points)
+    admitted = stack.say("[[tool effect {}]] go")
+    crashed(stack, points, point, 2)
+    state, text = stack.journal(admitted)["effect"]
+    assert state == "done"
+    restart(stack, admitted)
+    assert text in stack.reply(admitted).body
+    assert len(stack.trace("effects.log")) == 1
+
+
+@pytest.mark.parametrize(
+    ("point", "number"),
+    [
+        ("turn.take.before", 1),
+        ("turn.take.after", 1),
+        ("model.call.before", 2),
+        ("model.first_text", 1),
+        ("turn.append.before", 1),
+        ("turn.append.after", 1),
+        ("tool.start.before", 1),
+        ("turn.end.before", 1),
+    ],
+)
+def test_a_crash_anywhere_gives_one_answer_and_one_effect(
+    stack: Stack, point: str, number: int
+) -> None:
+    points = Points({point: number})
+    stack.start(points)
+    admitted = stack.say("[[tool effect {}]] go")
+    crashed(stack, points, point, number)
+    restart(stack, admitted)
+    assert "done call_" in stack.reply(admitted).body
+    assert len(stack.trace("effects.log")) == 1
+    assert len(stack.rows(admitted)) == 2
+    assert stack.transcript(admitted) == [
+        ("user", ["text", "text"]),
+        ("assistant", ["tool_call"]),
+        ("user", ["tool_result"]),
+        ("assistant", ["text"]),
+    ]
+
+
+def test_a_crash_after_the_end_changes_nothing(stack: Stack) -> None:
+    points = Points({"turn.end.after": 1})
+    stack.start(points)
+    admitted = stack.say("hello")
+    crashed(stack, points, "turn.end.after")
+    restart(stack, admitted)
+    assert stack.reply(admitted).body == "echo: hello"
+    assert len(stack.rows(admitted)) == 2
+    assert len(stack.model.requests) == 1
+
+
+def test_a_waiting_call_waits_on_over_a_restart(stack: Stack) -> None:
+    stack.start()
+    admitted = stack.say('[[tool ask {"question": "which?"}]] [[tool effect {}]] go')
+    wait = open_wait(stack, admitted)
+    stack.stop()
+    stack.start()
+    assert wait.payload == {"question": "which?"}
+    assert resolve(stack, wait, "answered", text="the red one")
+    body = stack.reply(admitted).body
+    assert "answered: the red one" in body
+    assert len(stack.trace("effects.log")) == 1
+
+
+def test_two_waits_are_answered_in_any_order(stack: Stack) -> None:
+    stack.start()
+    admitted = stack.say('[[tool ask {"question": "a"}]] [[tool ask {"question": "b"}]] go')
+    open_wait(stack, admitted)
+    with stack.container.database.transaction() as work:
+        waits = {
+            w.payload["question"]: w
+            for w in stack.container.jobs.waits_of(work, admitted.turn_id or "")
+        }
+    assert resolve(stack, waits["b"], "answered", text="two")
+    until(lambda: ("answered: two") in str(stack.container.database.run(JOURNAL)))
+    open_wait(stack, admitted)
+    assert resolve(stack, waits["a"], "answered", text="one")
+    assert stack.reply(admitted).body == "results: answered: one | answered: two"
+
+
+def test_a_wait_is_resolved_once(stack: Stack) -> None:
+    stack.start()
+    admitted = stack.say('[[tool ask {"question": "which?"}]] go')
+    wait = open_wait(stack, admitted)
+    assert resolve(stack, wait, "answered", text="first")
+    assert not resolve(stack, wait, "answered", text="second")
+    assert "answered: first" in stack.reply(admitted).body
+
+
+def test_a_wait_that_nobody_answers_expires(stack: Stack) -> None:
+    stack.start()
+    admitted = stack.say('[[tool ask {"question": "which?", "expires_in": 0.1}]] go')
+    assert stack.reply(admitted).body == "results: expired:"
+
+
+def test_a_turn_cancelled_while_it_waits_ends_visibly_and_the_next_one_works(stack: Stack) -> None:
+    stack.start()
+    admitted = stack.say('[[tool ask {"question": "which?"}]] go')
+    wait = open_wait(stack, admitted)
+    assert stack.say("/stop").reply == "Stopping."
+    reply = stack.reply(admitted)
+    assert (reply.kind, reply.body) == (ChatKind.NOTICE, "Stopped.")
+    assert stack.turn(admitted.turn_id).outcome is Outcome.CANCELLED
+    assert not resolve(stack, wait, "answered", text="too late")
+    assert stack.reply(stack.say("and now?")).body == "echo: and now?"
+
+
+def test_messages_queue_behind_a_waiting_turn(stack: Stack) -> None:
+    stack.start()
+    admitted = stack.say('[[tool ask {"question": "which?"}]] go')
+    wait = open_wait(stack, admitted)
+    behind = stack.say("next")
+    assert resolve(stack, wait, "answered", text="it")
+    assert stack.reply(behind).body == "echo: next"
+    bodies = [row.body for row in stack.rows(admitted)]
+    assert bodies[2:] == ["results: answered: it", "echo: next"]
+
+
+def test_a_tool_that_does_not_listen_is_given_up(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calls_module, "_GRACE_SECONDS", 0.05)
+    stack.start()
+    admitted = stack.say('[[tool misbehave {"how": "deaf"}]] go')
+    late = "misbehave did not end within 0.3 s and was given up"
+    assert stack.reply(admitted).body == f"results: {late}"
+    assert stack.journal(admitted)["misbehave"] == ("done", late)
+
+
+def test_a_late_result_is_dropped_while_the_turn_goes_on(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calls_module, "_GRACE_SECONDS", 0.05)
+    points = Points()
+    stack.start(points)
+    admitted = stack.say(
+        '[[tool misbehave {"how": "deaf"}]] [[next]] [[tool effect {"before": 25}]] go'
+    )
+    until(lambda: points.passed.count("tool.run.after") == 1)
+    until(lambda: stack.journal(admitted)["misbehave"][0] == "done")
+    stack.say("/stop")
+    stack.ended(admitted)
+    assert "given up" in stack.journal(admitted)["misbehave"][1]
+
+
+def test_a_stop_ends_running_tools_and_says_what_is_known_of_them(stack: Stack) -> None:
+    stack.start()
+    admitted = stack.say('[[tool effect {"before": 25}]] [[tool look {}]] go')
+    until(lambda: stack.journal(admitted).get("look", ("", ""))[0] == "done")
+    stack.say("/stop")
+    assert stack.ended(admitted).outcome is Outcome.CANCELLED
+    assert stack.trace("effects.log") == []
+    stored = stack.container.conversations.transcript(stack.principal, admitted.session_id)
+    results = [b.text for b in stored[2].message.blocks if b.type == "tool_result"]
+    assert sorted(results) == ["all is well", calls_module.STOPPED]
+    assert stack.reply(stack.say("and now?")).body == "echo: and now?"
+
+
+def test_text_before_a_call_is_not_said_again_when_the_call_is_stopped(stack: Stack) -> None:
+    def script(request: Recorded) -> Reply | None:
+        if request.body["messages"][-1]["role"] != "user" or "go" not in request.text:
+            return None
+        call = {"index": 0, "id": "c1", "type": "function"}
+        call["function"] = {"name": "effect", "arguments": json.dumps({"before": 25})}
+        return Reply(
+            [
+                chunk({"content": "I begin."}),
+                chunk({"tool_calls": [call]}),
+                chunk({}, "tool_calls"),
+                DONE,
+            ]
+        )
+
+    stack.model.script = script
+    stack.start()
+    admitted = stack.say("go")
+    until(lambda: "effect" in stack.journal(admitted))
+    stack.say("/stop")
+    reply = stack.reply(admitted)
+    assert reply.body == "Stopped."
+    stored = stack.container.conversations.transcript(stack.principal, admitted.session_id)
+    assert [m.message.text for m in stored if "I begin." in m.message.text] == ["I begin."]
+
+
+def test_ids_that_a_service_uses_again_are_renamed(stack: Stack) -> None:
+    def script(request: Recorded) -> Reply | None:
+        if request.body["messages"][-1]["role"] != "user":
+            return None
+        call = {"index": 0, "id": "call_0", "type": "function"}
+        call["function"] = {"name": "effect", "arguments": "{}"}
+        return Reply([chunk({"tool_calls": [call]}), chunk({}, "tool_calls"), DONE])
+
+    stack.model.script = script
+    stack.start()
+    for text in ("one", "two", "three"):
+        assert "done" in stack.reply(stack.say(text)).body
+    names = stack.trace("effects.log")
+    assert names[0] == "call_0"
+    assert len(set(names)) == 3
+
+
+def test_cut_arguments_are_neither_run_nor_replayed(stack: Stack) -> None:
+    """K26: the length limit cuts the JSON of a call."""
+
+    def script(request: Recorded) -> Reply | None:
+        if request.body["messages"][-1]["role"] != "user":
+            return None
+        call = {"index": 0, "id": "c1", "type": "function"}
+        call["function"] = {"name": "effect", "arguments": '{"before": 1, "af'}
+        return Reply([chunk({"tool_calls": [call]}), chunk({}, "length"), DONE])
+
+    stack.model.script = script
+    stack.start()
+    admitted = stack.say("go")
+    assert "length limit" in stack.reply(admitted).body
+    assert stack.trace("effects.log") == []
+    asked = stack.model.requests[1].body["messages"]
+    assert asked[-2]["tool_calls"][0]["function"]["arguments"] == "{}"
+    assert "length limit" in asked[-1]["content"]
+
+
+def test_output_that_cannot_be_stored_is_cleaned(stack: Stack) -> None:
+    """K28 and K29 through a whole turn, in and out."""
+    stack.start()
+    admitted = stack.say('a\x00b \ud83d [[tool misbehave {"how": "text"}]]')
+    assert stack.reply(admitted).body == "results: a\ufffdb\ufffd"
+    assert stack.rows(admitted)[0].body.startswith("a\ufffdb \ufffd")

@@ -130,8 +130,8 @@ def _view() -> Callable[..., Any] | None:
 
 def _bearer(header: str) -> str:
     scheme, _, token = header.strip().partition(" ")
-    if not header.strip():
+    if not header.strip() or (scheme.lower() == "bearer" and not token.strip()):
         raise Refused(401, f"a token is needed; {_HELP}")
-    if scheme.lower() != "bearer" or not token.strip():
+    if scheme.lower() != "bearer":
         raise Refused(401, f"only bearer tokens are accepted; {_HELP}")
     return token.strip()

@@ -33,7 +33,7 @@ from habakkuk.llm.contract import StreamCut
 from habakkuk.llm.types import Finished, Message, Role, StopReason, Text, ToolResult
 
 TURN_KIND = "turn"
-_RETRY = "Send the message again, or /retry, to try once more."
+_RETRY = "Send the message again to try once more."
 _BLANK = "The model gave an empty answer twice. Send the message again to try once more."
 _STOPPED = "Stopped."
 _CUT = "The answer broke off: the connection to the model was lost. Ask again for the rest."
@@ -181,7 +181,7 @@ class _Turn:
             return False
         self._run.context.failpoints.hit("model.call.after")
         text = visible(finished.blocks)
-        notices = [*map(_sentence, finished.notices), *_endnotes(finished.stop, text)]
+        notices = [*map(_sentence, finished.notices), *_endnotes(finished, text)]
         ending = Ending(
             Outcome.ANSWERED,
             self._step,
@@ -252,13 +252,18 @@ def _is_blank(finished: Finished) -> bool:
     return not visible(finished.blocks) and not Message(Role.ASSISTANT, finished.blocks).calls
 
 
-def _endnotes(stop: StopReason, text: str) -> list[str]:
-    """Return what Habakkuk says of an answer's end; always something when there is no text."""
-    if stop is StopReason.LENGTH:
+def _endnotes(finished: Finished, text: str) -> list[str]:
+    """Return what Habakkuk says of an answer's end, unless the provider's own notices said it.
+
+    Always something when there is no text.
+    """
+    if finished.notices:
+        return []
+    if finished.stop is StopReason.LENGTH:
         return [_LENGTH]
     if text:
         return []
-    return [_REFUSED if stop is StopReason.REFUSAL else _BLANK]
+    return [_REFUSED if finished.stop is StopReason.REFUSAL else _BLANK]
 
 
 def _sentence(text: str) -> str:

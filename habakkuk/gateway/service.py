@@ -149,7 +149,7 @@ class Gateway:
         asked: hotpath.Acceptance,
     ) -> hotpath.Acceptance:
         """Let the message join the person's turn that has not begun, when there is one."""
-        session = conversation.session_id
+        session = inbound.session_id or conversation.session_id
         open_turn = turns.joinable(work, conversation.id, session, inbound.user.id)
         if open_turn is None:
             return asked
@@ -202,7 +202,7 @@ class Gateway:
         if inbound.session_id is not None:
             if not addresses.holds(work, found.id, inbound.session_id):
                 raise NotFound(f"there is no session {inbound.session_id!r}")
-            return replace(found, session_id=inbound.session_id)
+            return found
         if found.agent not in self._config.agents and inbound.agent is None:
             return self._switch(work, found, self._config.main_agent)
         if inbound.agent is not None and inbound.agent != found.agent:
@@ -272,7 +272,7 @@ class Gateway:
             return self._repeated(work, inbound)
         context = CommandContext(
             work,
-            conversation,
+            replace(conversation, session_id=inbound.session_id or conversation.session_id),
             inbound.user,
             self._config,
             self._jobs,

@@ -45,7 +45,11 @@ class Inbound:
 
 @dataclass(frozen=True)
 class Admitted:
-    """What became of a message. `turn_id` is None for a command, whose `reply` is set."""
+    """What became of a message.
+
+    `turn_id` is None for a command, whose `reply` is set, and whose `session_id` is the session
+    that was the conversation's current one before it.
+    """
 
     conversation_id: str
     session_id: str

@@ -120,6 +120,15 @@ def test_stop_reaches_the_session_that_is_named(stack: Stack) -> None:
     assert stack.turn(second.turn_id).ended is None
 
 
+def test_status_is_that_of_the_session_that_is_named(stack: Stack) -> None:
+    first = stack.say("one")
+    stack.say("/new")
+    current = stack.say("two").session_id
+    asked = stack.say("/status", session_id=first.session_id)
+    assert f"Session: {first.session_id} " in (asked.reply or "")
+    assert asked.session_id == current
+
+
 def test_new_while_a_turn_runs_leaves_that_turn_its_session(stack: Stack) -> None:
     stack.start()
     first = stack.say("[[delay 0.05]] [[tokens 10]] one")

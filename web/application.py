@@ -18,7 +18,7 @@ from habakkuk.core.config.settings import Settings, load_settings
 from habakkuk.core.log import configure_logging
 from habakkuk.ops.run_file import resolve_settings
 from web.answers import json_answer
-from web.api import chat, sessions, turns
+from web.api import approvals, chat, sessions, turns
 from web.bodies import StrictRequest
 from web.cli import group
 from web.errors import add_error_handlers, explain_validation
@@ -70,7 +70,7 @@ def application(container: Container) -> Flask:
     add_headers_and_log(app)
     Guards(allowed_hosts(settings), Throttle(container.clock.monotonic), health).add_to(app)
     add_error_handlers(app)
-    for api in (chat.api, turns.api, sessions.api, openai.api):
+    for api in (chat.api, turns.api, sessions.api, approvals.api, openai.api):
         app.register_api(api)
     _add_own_routes(app, health)
     app.cli.add_command(group())

@@ -128,6 +128,7 @@ def _send(own: Principal, body: SendBody) -> Sent:
         origin=CHANNEL,
         remote_id=remote_id,
         agent=body.agent,
+        attended=True,
     )
     parts = container()
     admitted = parts.gateway.admit(inbound)

@@ -100,11 +100,12 @@ def _read(request: Request, limit: int) -> bytes:
     try:
         with _impatient(request):
             return _pieces(request, limit)
-    except TimeoutError as error:
-        raise Refused(408, _SLOW) from error
     except RequestEntityTooLarge as error:
         raise Refused(413, _too_large(limit)) from error
     except (ClientDisconnected, OSError) as error:
+        # Werkzeug takes every fault of the socket for the client's leaving.
+        if isinstance(error, TimeoutError) or isinstance(error.__context__, TimeoutError):
+            raise Refused(408, _SLOW) from error
         raise Invalid("the body ended before it was complete") from error
 
 

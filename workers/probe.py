@@ -6,6 +6,7 @@ pipe from the worker that started it.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -47,7 +48,8 @@ def run_until_told(probe: Probe, signals: Sequence[int] = (signal.SIGTERM, signa
 
 
 def _await_end_of_input(told: Any) -> None:
-    while sys.stdin.buffer.read(1024):
+    # Not through sys.stdin: a thread that waits in its buffer makes Python abort at the end.
+    while os.read(0, 1024):
         pass
     told()
 

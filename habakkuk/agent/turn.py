@@ -253,14 +253,9 @@ def _is_blank(finished: Finished) -> bool:
 
 
 def _endnotes(finished: Finished, text: str) -> list[str]:
-    """Return what Habakkuk says of an answer's end, unless the provider's own notices said it.
-
-    Always something when there is no text.
-    """
-    if finished.notices:
-        return []
+    """Return what Habakkuk says of an answer's end; always something when there is no text."""
     if finished.stop is StopReason.LENGTH:
-        return [_LENGTH]
+        return [] if finished.notices and text else [_LENGTH]
     if text:
         return []
     return [_REFUSED if finished.stop is StopReason.REFUSAL else _BLANK]

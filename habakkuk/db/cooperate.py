@@ -16,6 +16,8 @@ from psycopg2.extensions import (
 
 # What connect_timeout is for a blocking connection; libpq does not look at it here.
 _CONNECT_SECONDS = 3.0
+# The server ends every statement of ours after 30 s; one that says nothing by then is frozen.
+_STATEMENT_SECONDS = 35.0
 
 
 def cooperate_with_gevent() -> bool:
@@ -32,8 +34,8 @@ def _wait(connection: Any, _timeout: float | None = None) -> None:
     from gevent.socket import wait_read, wait_write  # noqa: PLC0415 - see above
 
     while (state := connection.poll()) != POLL_OK:
-        limit = _CONNECT_SECONDS if connection.status == STATUS_SETUP else None
-        late = OperationalError("the server did not answer within 3 s")
+        limit = _CONNECT_SECONDS if connection.status == STATUS_SETUP else _STATEMENT_SECONDS
+        late = OperationalError(f"the server did not answer within {limit:.0f} s")
         if state == POLL_READ:
             wait_read(connection.fileno(), timeout=limit, timeout_exc=late)
         elif state == POLL_WRITE:

@@ -129,7 +129,7 @@ class Checker:
         self._check_effects(ask, body)
 
     def _count_failure(self, ask: Ask, turn: str, body: str) -> None:
-        """A job that the drill killed three times without progress is set aside by design."""
+        """Count a lost answer, or a job that was set aside: killed three times without progress."""
         job = self._jobs.get(turn)
         if job is not None and _ASIDE in str(job["error"]):
             self._verdict.set_aside += 1

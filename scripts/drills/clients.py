@@ -137,6 +137,6 @@ def _read(lines: Any) -> tuple[bool, str]:
         event = json.loads(line)
         if "error" in event:
             return True, f"error: {event['error']}"
-        for choice in event.get("choices", []):
-            pieces.append(choice.get("delta", {}).get("content") or "")
+        deltas = [choice.get("delta", {}) for choice in event.get("choices", [])]
+        pieces.extend(delta.get("content") or "" for delta in deltas)
     return False, "".join(pieces)

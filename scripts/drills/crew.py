@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 import psycopg2
 
-from scripts.drills.points import ON_SIGTERM, specs
 from scripts.drills.nursery import Fork
+from scripts.drills.points import ON_SIGTERM, specs
 from scripts.drills.programs import Program
 from scripts.drills.world import World
 
@@ -148,17 +148,18 @@ class Crew:
                 program.signal(signal.SIGTERM)
 
     def _kill_one(self, busy: set[int]) -> None:
-        """Kill one that runs something, and leave those alone that are about to fall by themselves."""
+        """Kill one that runs something, but none that is about to fall by itself."""
         now = time.time()
         found = [
             (name, program)
             for name, program in self._world.workers.items()
             if program.pid in busy and name not in self._told and program.code is None
         ]
+        armed = self._points
         rested = [
             program
             for name, program in found
-            if name not in self._points or now - program.started > self._grace()
+            if name not in armed or now - program.started > self._grace()
         ]
         if rested:
             victim = self._rng.choice(rested)

@@ -30,7 +30,7 @@ class Api:
     def __init__(self, port: int, token: str) -> None:
         """Speak to a loopback port."""
         self.port = port
-        self._token = token
+        self.token = token
 
     def get(self, path: str, timeout: float = 30.0) -> Answer:
         """GET a path. Raises Cut."""
@@ -85,7 +85,7 @@ class Api:
         body: Mapping[str, Any] | None,
         headers: Mapping[str, str],
     ) -> http.client.HTTPResponse:
-        sent = {"authorization": f"Bearer {self._token}", **headers}
+        sent = {"authorization": f"Bearer {self.token}", **headers}
         data = None
         if body is not None:
             data = json.dumps(body).encode()

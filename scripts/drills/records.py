@@ -11,19 +11,14 @@ from psycopg2.extras import RealDictCursor
 
 from tests.servers import plain_url
 
-_PRESENCE = 7777
-_ALIVE = f"""
+_ALIVE = """
     SELECT w.pid FROM workers w JOIN pg_locks l ON l.locktype = 'advisory' AND l.granted
-      AND l.classid = {_PRESENCE} AND l.objsubid = 2 AND l.objid = CAST(w.owner_lock AS oid)
+      AND l.classid = 7777 AND l.objsubid = 2 AND l.objid = CAST(w.owner_lock AS oid)
       AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
 """
-_RUNS_TURN = f"""
+_RUNNERS = """
     SELECT w.pid FROM jobs j JOIN workers w ON w.owner_lock = j.owner_lock
-    WHERE j.id = %s AND j.state = 'running' AND w.pid IN ({_ALIVE})
-"""
-_BUSY = f"""
-    SELECT DISTINCT w.pid FROM jobs j JOIN workers w ON w.owner_lock = j.owner_lock
-    WHERE j.state = 'running' AND w.pid IN ({_ALIVE})
+    WHERE j.state = 'running' AND j.id = coalesce(%s, j.id)
 """
 _CUT_PRESENCE = """
     SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN workers w
@@ -63,12 +58,12 @@ class Records:
 
     def busy(self) -> set[int]:
         """Return the pids of those that run something at this moment."""
-        return {int(row["pid"]) for row in self.rows(_BUSY)}
+        return {int(row["pid"]) for row in self.rows(_RUNNERS, None)} & self.alive()
 
     def runner_of(self, turn: str) -> int | None:
         """Return the pid of the worker that runs this turn now."""
-        rows = self.rows(_RUNS_TURN, turn)
-        return int(rows[0]["pid"]) if rows else None
+        found = {int(row["pid"]) for row in self.rows(_RUNNERS, turn)} & self.alive()
+        return found.pop() if found else None
 
     def cut_presence(self, pid: int) -> None:
         """End the connection that shows that this worker lives."""

@@ -21,7 +21,7 @@ def _numbering(rows: Sequence[Row]) -> list[str]:
 
 
 def _turns(rows: Sequence[Row]) -> list[str]:
-    """The messages of a turn stand together, and its steps are 0, 1, 2…"""
+    """Hold every turn to standing together, with its steps 0, 1, 2 and so on."""
     faults = []
     seen: list[str] = []
     steps: dict[str, list[int]] = {}
@@ -61,7 +61,7 @@ def _pairs(rows: Sequence[Row]) -> list[str]:
 
 
 def _journal(rows: Sequence[Row], journal: Mapping[str, Row]) -> list[str]:
-    """The result in the transcript is the one that was recorded."""
+    """Hold every result in the transcript to the one that was recorded."""
     faults = []
     for row in rows:
         for block in row["blocks"]:

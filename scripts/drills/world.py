@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -63,7 +64,7 @@ class World:
     def __init__(self, options: Options | None = None) -> None:
         """Make the folder and choose the ports; nothing runs yet."""
         self.options = options or Options()
-        self.folder = Path(tempfile.mkdtemp(prefix="hab-drill-", dir="/tmp"))  # noqa: S108 - its sockets need a short path
+        self.folder = Path(tempfile.mkdtemp(prefix="hab-drill-", dir="/tmp"))
         self.folder.chmod(0o711)
         self.home = self._made("home")
         self.logs = self._made("logs")
@@ -126,7 +127,7 @@ class World:
         """Wait until these workers take jobs."""
         for name in names:
             program = self.workers[name]
-            self.await_true(lambda pid=program.pid: pid in self.records.alive(), name, program)
+            self.await_true(partial(self._takes_jobs, program.pid), name, program)
 
     def await_true(
         self, condition: Callable[[], bool], what: str, program: Program | Fork | None = None
@@ -146,6 +147,9 @@ class World:
             return self.api.get("/healthz", timeout=5).status == _HEALTHY
         except Cut:
             return False
+
+    def _takes_jobs(self, pid: int) -> bool:
+        return pid in self.records.alive()
 
     def effects(self) -> list[str]:
         """Return the marks that tools left, in order."""
@@ -183,9 +187,13 @@ class World:
             self._nursery = Nursery(self.environment, self._log("nursery"))
         self.valkey.start()
         self.postgres.start()
-        Records(self.postgres.url("postgres")).execute(f"CREATE DATABASE {_DATABASE}")
+        server = Records(self.postgres.url("postgres"))
+        server.execute(f"CREATE DATABASE {_DATABASE}")
+        server.close()
         migrate(self.database_url)
-        (self.home / "config.yaml").write_text(_CONFIG.format(port=self.model_port, turns=self.options.turns))
+        (self.home / "config.yaml").write_text(
+            _CONFIG.format(port=self.model_port, turns=self.options.turns)
+        )
         self.api = Api(self.web_port, self._token())
         self.start_web(**self.options.web)
         names = [f"worker-{number}" for number in range(1, self.options.workers + 1)]

@@ -13,10 +13,12 @@ from scripts.drills.mutants import hasty
 def _no_guard() -> None:
     """Write whatever the claim says by now."""
 
-    def guard(_work: Work, _lease: Lease) -> bool:
+    def guard(work: Work, lease: Lease) -> bool:
+        del work, lease
         return True
 
-    def guard_change(_work: Work, _lease: Lease) -> Cancellation:
+    def guard_change(work: Work, lease: Lease) -> Cancellation:
+        del work, lease
         return Cancellation(requested=False, reason=None)
 
     leases.guard = guard

@@ -17,6 +17,7 @@ from scripts.drills.report import Plan, Progress, Result
 from scripts.drills.world import Options, World
 
 _SHOWN = 3
+_OUT, _IN = True, False  # the guard
 _CALM_SECONDS = 1.0
 _SLOW_CLAIM = """
     CREATE FUNCTION drill_slow() RETURNS trigger LANGUAGE plpgsql AS
@@ -44,9 +45,9 @@ def run(plan: Plan, progress: Progress) -> Result:
     ok = True
     for control in CONTROLS:
         progress.say(f"{control.name}: taken out", hurry=True)
-        broken = control.provoke(plan, True)
+        broken = control.provoke(plan, _OUT)
         progress.say(f"{control.name}: in place", hurry=True)
-        whole = control.provoke(plan, False)
+        whole = control.provoke(plan, _IN)
         caught = not broken.ok
         ok = ok and caught and whole.ok
         figures[control.name] = {
@@ -63,7 +64,7 @@ def run(plan: Plan, progress: Progress) -> Result:
 
 
 def _stale_claim(plan: Plan, mutant: bool) -> Verdict:  # noqa: FBT001 - with the guard or without
-    """A worker pauses before a call; another takes over and makes it; then the first goes on."""
+    """Pause a worker before a call; let another take over and make it; let the first go on."""
     name = "no-guard" if mutant else "none"
     with World(Options(workers=0, keep=plan.keep)) as world:
         place = world.folder / "hold"
@@ -89,7 +90,7 @@ def _stale_claim(plan: Plan, mutant: bool) -> Verdict:  # noqa: FBT001 - with th
 
 
 def _two_of_a_key(plan: Plan, mutant: bool) -> Verdict:  # noqa: FBT001 - with the index or without
-    """A job becomes visible while the claim of the next of its key is not yet committed.
+    """Show a job while the claim of the next of its key is not yet committed.
 
     That is what the head-of-key test alone cannot see. The trigger only makes claims slow enough
     to meet; the claims are the product's own.

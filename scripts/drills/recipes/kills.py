@@ -26,7 +26,9 @@ def run(plan: Plan, progress: Progress) -> Result:
     """Kill `plan.kills` times and check every invariant."""
     rng = random.Random(plan.seed)  # noqa: S311 - a drill, no secret
     spec = ",".join(f"{point}={_WEB_CHANCE}" for point in web_points())
-    options = Options(_WORKERS, _TURNS, forked=True, web={"HABAKKUK_FAILPOINT": spec}, keep=plan.keep)
+    options = Options(
+        _WORKERS, _TURNS, forked=True, web={"HABAKKUK_FAILPOINT": spec}, keep=plan.keep
+    )
     with World(options) as world:
         crew = Crew(world, rng)
         load = Load(world.api, rng, "k", Mix(chat=12, whole=5, stream=7, rest=plan.rest))

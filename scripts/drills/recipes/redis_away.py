@@ -40,9 +40,7 @@ def freeze(plan: Plan, progress: Progress) -> Result:
     return _away("redis-freeze", plan, progress, lambda world: world.valkey.freeze())
 
 
-def _away(
-    name: str, plan: Plan, progress: Progress, leave: Callable[[World], None]
-) -> Result:
+def _away(name: str, plan: Plan, progress: Progress, leave: Callable[[World], None]) -> Result:
     with World(Options(keep=plan.keep)) as world:
         load = Load(world.api, random.Random(plan.seed), "r", _MIX)  # noqa: S311 - a drill
         load.start()
@@ -111,7 +109,9 @@ def restart(plan: Plan, progress: Progress) -> Result:
         "checks": verdict.figures(),
     }
     lines = [f"    {c['how']:5} {c['consumes_again_s']}" for c in cycles]
-    return Result("redis-restart", verdict.ok and worst < _CONSUME_BAR and not ended, figures, lines)
+    return Result(
+        "redis-restart", verdict.ok and worst < _CONSUME_BAR and not ended, figures, lines
+    )
 
 
 def restart_cycles(world: World, progress: Progress, count: int) -> list[dict[str, Any]]:

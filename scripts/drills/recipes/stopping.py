@@ -44,7 +44,7 @@ def _stop_one(world: World, ask: Ask) -> float:
 
 
 def _faults(world: World, ask: Ask) -> list[str]:
-    """The turn must end as cancelled, with something that the person sees."""
+    """Return what is wrong: the turn ends as cancelled, with something that the person sees."""
     answer = world.api.get(f"/api/turns/{ask.turn}?wait=10").body
     if answer.get("outcome") != "cancelled" or answer.get("reply") is None:
         return [f"{ask.id} ended as {answer}"]

@@ -134,7 +134,7 @@ def test_a_failed_turn_says_how_to_try_again_and_the_next_one_works(stack: Stack
     stack.start()
     admitted = stack.say("hello")
     reply = stack.reply(admitted)
-    assert reply.body.endswith("Send the message again, or /retry, to try once more.")
+    assert reply.body.endswith("Send the message again to try once more.")
     assert reply.data["retry"]
     job = stack.container.jobs.get(admitted.turn_id or "")
     assert job is not None
@@ -193,7 +193,7 @@ def test_a_turn_that_is_given_up_says_so(stack: Stack) -> None:
     assert rows[1].kind is ChatKind.ERROR
     assert rows[1].body == (
         "This message could not be answered: it killed its worker 3 times. "
-        "Send the message again, or /retry, to try once more."
+        "Send the message again to try once more."
     )
     assert stack.turn(admitted.turn_id).outcome is Outcome.FAILED
 

@@ -150,6 +150,23 @@ def test_a_stream_says_when_its_answer_begins_again(served: Served) -> None:
     assert turn["messages"][-1]["blocks"][0]["text"].strip() == after.strip()
 
 
+def test_a_blank_line_stands_where_a_tool_call_fell(served: Served) -> None:
+    served.stack.start()
+    body = _body("I look. [[tool look {}]]", stream=True)
+    with served.client.stream("POST", "/v1/chat/completions", json=body) as stream:
+        came = [event.json for event in events(stream) if event.data and event.data != "[DONE]"]
+    pieces = [chunk["choices"][0]["delta"].get("content", "") for chunk in came]
+    session = stream.headers["X-Habakkuk-Session"]
+    messages = served.client.get(f"/api/sessions/{session}").json()["messages"]
+    said = [
+        "".join(b["text"] for b in m["blocks"] if b["type"] == "text").strip()
+        for m in messages
+        if m["role"] == "assistant"
+    ]
+    assert len(said) == 2
+    assert "".join(pieces).strip() == "\n\n".join(filter(None, said))
+
+
 def test_a_client_that_goes_leaves_the_turn_running(served: Served) -> None:
     served.stack.start()
     body = _body("hello [[tokens 20]] [[delay 0.03]]", stream=True)

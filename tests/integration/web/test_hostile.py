@@ -157,6 +157,20 @@ def test_an_announced_length_over_the_limit_is_refused_before_it_is_sent(untouch
         assert raw.recv(100).startswith(b"HTTP/1.1 413")
 
 
+def test_a_body_that_does_not_come(untouched: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("web.bodies._READ_SECONDS", 0.2)
+    _, _, address = untouched.base_url.partition("://")
+    host, _, port = address.partition(":")
+    with socket.create_connection((host, int(port)), timeout=10) as raw:
+        raw.sendall(
+            b"POST /api/chat HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n"
+            b"Content-Type: application/json\r\nAuthorization: Bearer "
+            + untouched.token.encode()
+            + b'\r\n\r\n{"conversation": "c",'
+        )
+        assert raw.recv(100).startswith(b"HTTP/1.1 408")
+
+
 def test_nul_and_lone_surrogates_are_stored_replaced(served: Served) -> None:
     raw = b'{"conversation": "c", "text": "a\\u0000b \\ud800 c", "id": "\\u0000\\udfff"}'
     assert served.client.post("/api/chat", content=raw, headers=JSON).status_code == 202

@@ -1,0 +1,49 @@
+"""The drill itself, short: many kills, and Redis restarted under running turns."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from scripts.drills.checker import Checker
+from scripts.drills.load import Load, Mix
+from scripts.drills.recipes import controls, kills
+from scripts.drills.recipes.redis_away import restart_cycles
+from scripts.drills.report import Plan, Progress
+from scripts.drills.world import Options, World
+
+KILLS = 30
+SECONDS_UNTIL_CONSUMPTION = 10
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_kills_at_failpoints_and_at_random_lose_and_double_nothing() -> None:
+    result = kills.run(Plan(kills=KILLS), Progress(quiet=True))
+    assert result.ok, result.figures
+    assert result.figures["kills"] >= KILLS
+    assert result.figures["checks"]["asks"] > 0
+
+
+@pytest.mark.slow
+def test_workers_consume_again_after_redis_was_killed_and_after_it_was_ended() -> None:
+    with World(Options(forked=True)) as world:
+        load = Load(world.api, random.Random(1), "redis", Mix(chat=4, whole=1, stream=1))
+        load.start()
+        world.await_true(lambda: load.answered > 0, "the first answer")
+        before = {name: program.pid for name, program in world.workers.items()}
+        cycles = restart_cycles(world, Progress(quiet=True), 2)
+        asks = load.stop()
+        for cycle in cycles:
+            assert max(cycle["consumes_again_s"].values()) < SECONDS_UNTIL_CONSUMPTION
+        assert {name: world.workers[name].code for name in before} == dict.fromkeys(before)
+        verdict = Checker(world, asks).verdict()
+        assert verdict.ok, verdict.details
+
+
+@pytest.mark.slow
+def test_the_checker_sees_a_missing_guard() -> None:
+    control = controls.CONTROLS[0]
+    assert not control.provoke(Plan(), True).ok
+    assert control.provoke(Plan(), False).ok

@@ -15,6 +15,7 @@ from habakkuk.agent.turn import TurnHandler
 from habakkuk.blobs.service import Blobs
 from habakkuk.commands.contract import Health
 from habakkuk.conversations.service import Conversations
+from habakkuk.conversations.shelf import Shelf
 from habakkuk.conversations.store.usage import UsageLedger
 from habakkuk.conversations.types import session_of
 from habakkuk.core.clock import Clock
@@ -28,6 +29,7 @@ from habakkuk.db.engine import Database, DatabaseAway
 from habakkuk.db.ping import ping_away
 from habakkuk.events.hub import LiveHub
 from habakkuk.events.publisher import Publisher
+from habakkuk.gateway.amend import Amendments
 from habakkuk.gateway.service import Gateway
 from habakkuk.jobs.contract import JobHandler
 from habakkuk.jobs.done import DoneListener
@@ -67,6 +69,16 @@ class Container:
     models: Registry
     handlers: Mapping[str, JobHandler]
     tool_pool: ToolPool
+
+    @property
+    def shelf(self) -> Shelf:
+        """People's own conversations, as lists; it holds nothing of its own."""
+        return Shelf(self.database)
+
+    @property
+    def amendments(self) -> Amendments:
+        """Changes to messages that were let in; it holds nothing of its own."""
+        return Amendments(self.database, self.gateway)
 
     def warm(self) -> None:
         """Load the model SDKs and make the providers; for workers, before the first turn."""

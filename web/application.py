@@ -76,9 +76,16 @@ def application(container: Container) -> Flask:
     app.cli.add_command(group())
     hops = settings.config.trusted_proxies
     if hops:
-        # The host is not taken from a proxy's header: the guard judges what was really asked for.
-        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=hops, x_proto=hops, x_host=0)  # type: ignore[method-assign] # as Flask documents it
+        trust_proxies(app, hops)
     return app
+
+
+def trust_proxies(app: Flask, hops: int) -> None:
+    """Believe what the last `hops` proxies say of the client's address.
+
+    The host is not taken from their headers: the guard judges what was really asked for.
+    """
+    app.wsgi_app = ProxyFix(app.wsgi_app, x_for=hops, x_proto=hops, x_host=0)  # type: ignore[method-assign] # as Flask documents it
 
 
 def _add_own_routes(app: OpenAPI, health: Health) -> None:

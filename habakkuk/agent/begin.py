@@ -8,6 +8,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from habakkuk.agent.run import TurnRun
+from habakkuk.conversations.shelf import automatic_title
 from habakkuk.conversations.store import hotpath, turns
 from habakkuk.conversations.types import Outcome, StoredMessage
 from habakkuk.core.interrupt import Interrupted, Reason
@@ -38,7 +39,8 @@ def begin(run: TurnRun) -> list[StoredMessage] | None:
             spoken = Message(Role.USER, messages.pop().blocks + spoken.blocks)
         messages.append(spoken)
         parts = [asdict(part) for part in run.parts]
-        hotpath.open_transcript(work, turn, messages, run.prompt, parts)
+        title = automatic_title(taken.messages[0][0])
+        hotpath.open_transcript(work, turn, messages, run.prompt, parts, title)
     context.failpoints.hit("turn.take.after")
     return hotpath.as_stored(turn, messages, taken.length)
 

@@ -181,7 +181,7 @@ class _Turn:
             return False
         self._run.context.failpoints.hit("model.call.after")
         text = visible(finished.blocks)
-        notices = [*map(_sentence, finished.notices), *_endnotes(finished, text)]
+        notices = _notices(finished, text)
         ending = Ending(
             Outcome.ANSWERED,
             self._step,
@@ -252,10 +252,20 @@ def _is_blank(finished: Finished) -> bool:
     return not visible(finished.blocks) and not Message(Role.ASSISTANT, finished.blocks).calls
 
 
+def _notices(finished: Finished, text: str) -> list[str]:
+    """Return everything that is said beside an answer, the end of it only once."""
+    own = _endnotes(finished, text)
+    told = finished.notices
+    if own:
+        # What the adapter says of the end, by the model's name, is in our own words already.
+        told = tuple(notice for notice in told if not notice.startswith(f"{finished.model} "))
+    return [*map(_sentence, told), *own]
+
+
 def _endnotes(finished: Finished, text: str) -> list[str]:
     """Return what Habakkuk says of an answer's end; always something when there is no text."""
     if finished.stop is StopReason.LENGTH:
-        return [] if finished.notices and text else [_LENGTH]
+        return [_LENGTH]
     if text:
         return []
     return [_REFUSED if finished.stop is StopReason.REFUSAL else _BLANK]

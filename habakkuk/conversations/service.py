@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
-from habakkuk.conversations.store import addresses, chat, summary, transcript, turns
+from habakkuk.conversations.store import (
+    activity,
+    addresses,
+    chat,
+    steps,
+    summary,
+    transcript,
+    turns,
+)
+from habakkuk.conversations.store.activity import Activity
+from habakkuk.conversations.store.steps import ShownTurn
 from habakkuk.conversations.store.summary import Listed
 from habakkuk.conversations.types import (
     Address,
@@ -109,3 +119,31 @@ class Conversations:
     def open_turns(self, session_id: str) -> Sequence[tuple[str, str]]:
         """Return (turn, job state) of a session's turns that have not ended, in order."""
         return turns.open_turns(self._database, session_id)
+
+    def shown_turns(self, conversation_id: str, ids: Sequence[str]) -> Sequence[ShownTurn]:
+        """Return these turns of a conversation with what they did before their answers."""
+        return steps.turns(self._database, conversation_id, ids)
+
+    def shown_open_turns(self, conversation: Conversation) -> Sequence[ShownTurn]:
+        """Return the turns that have not ended, in the order of their answers."""
+        return steps.open_turns(self._database, conversation.id, conversation.session_id)
+
+    def whole_call(self, viewer: Viewer, turn_id: str, call_id: str) -> tuple[dict[str, Any], str]:
+        """Return the input and the result of one tool call, uncut. Raises NotFound."""
+        self.turn(viewer, turn_id)
+        found = steps.whole_call(self._database, turn_id, call_id)
+        if found is None:
+            raise NotFound("there is no such call")
+        return found
+
+    def queued(self, conversation_id: str) -> Sequence[ChatMessage]:
+        """Return the messages that nobody has begun to answer, in order."""
+        return chat.queued(self._database, conversation_id)
+
+    def activity(self, viewer: Viewer) -> tuple[Sequence[Activity], Sequence[Activity]]:
+        """Return the open turns and the lately failed ones that the person may see."""
+        whose = None if viewer.sees(None) else viewer.user_id
+        return (
+            activity.open_turns(self._database, whose),
+            activity.failed_turns(self._database, whose),
+        )

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import re
 import socket
+import ssl
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from ipaddress import ip_address
 from typing import Any
 
 import httpx2
@@ -18,16 +21,28 @@ import httpx2
 from habakkuk.core.addresses import name_refusal, refusal
 from habakkuk.core.errors import ExternalError
 from habakkuk.core.interrupt import Interrupt
-from habakkuk.core.lines import AddressInfo, Call, Calls, LineBackend, LineTransport, resolve_name
+from habakkuk.core.lines import (
+    AddressInfo,
+    Call,
+    Calls,
+    LineBackend,
+    LineTransport,
+    resolve_name,
+    trusted_certificates,
+)
 
 _MAX_HOPS = 5
 _MAX_URL = 8192
+_PORTS = range(1, 65536)
 _REDIRECTS = {301, 302, 303, 307, 308}
 _ENCODINGS = {"", "identity", "gzip", "deflate"}
 # Headers that may follow a redirect to another origin; everything else could be a credential.
 _SAFE_HEADERS = {"accept", "accept-language", "user-agent"}
 # What a browser and a library read differently, or what has no place in a URL at all.
-_FORBIDDEN = re.compile(r"[\x00-\x20\x7f-\x9f\\\u2028\u2029\ufeff\ufffd]|%00|%0[ad]", re.IGNORECASE)
+_FORBIDDEN = re.compile(
+    r"[\x00-\x20\x7f-\x9f\\\u2028\u2029\ufeff\ufffd\ud800-\udfff]|%00|%0[ad]", re.IGNORECASE
+)
+_AUTHORITY_END = re.compile("[/?#]")
 _AGENT = "Habakkuk/1 (personal agent)"
 
 Resolve = Callable[[str, int], Sequence[AddressInfo]]
@@ -63,21 +78,28 @@ class Fetched:
 
 
 class OutsideHttp:
-    """Fetches from public addresses only. Thread-safe; nothing is kept between fetches."""
+    """Fetches from public addresses only. Thread-safe; no connection outlives its fetch."""
 
     def __init__(
         self,
         resolve: Resolve = resolve_name,
         connect: Connect = socket.socket.connect,
         own_addresses: Collection[str] = (),
+        trust: Callable[[], ssl.SSLContext] = trusted_certificates,
     ) -> None:
         """`own_addresses` are the public ones of this server, refused like private ones.
 
-        Tests give a fake resolver and a connector that stays on loopback.
+        `trust` is asked once, before the first fetch. Tests give a fake resolver and a connector
+        that stays on loopback.
         """
         self._resolve = resolve
         self._connect = connect
-        self._own = frozenset(own_addresses)
+        self._own = frozenset(map(ip_address, own_addresses))
+        self._read_trust = trust
+
+    @cached_property
+    def _trust(self) -> ssl.SSLContext:
+        return self._read_trust()
 
     def get(
         self,
@@ -91,9 +113,10 @@ class OutsideHttp:
         Raises HttpRefused for an address that may not be called, HttpFailed when no answer came
         within the limits, and Interrupted.
         """
+        target = checked_url(url)
         calls = Calls()
         call = Call(limits.seconds)
-        transport = LineTransport(LineBackend(calls, self._checked, self._connect))
+        transport = LineTransport(LineBackend(calls, self._checked, self._connect), self._trust)
         timeout = httpx2.Timeout(limits.seconds)
         with (
             interrupt.freeing(call.cut),
@@ -101,7 +124,7 @@ class OutsideHttp:
             httpx2.Client(transport=transport, timeout=timeout, trust_env=False) as client,
         ):
             try:
-                return self._follow(client, url, dict(headers or {}), limits)
+                return self._follow(client, target, dict(headers or {}), limits)
             except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL) as error:
                 interrupt.check()
                 if call.late:
@@ -111,9 +134,8 @@ class OutsideHttp:
                 raise HttpFailed(_failure(error), retryable=True) from error
 
     def _follow(
-        self, client: httpx2.Client, url: str, headers: dict[str, str], limits: Limits
+        self, client: httpx2.Client, target: httpx2.URL, headers: dict[str, str], limits: Limits
     ) -> Fetched:
-        target = checked_url(url)
         for _ in range(_MAX_HOPS + 1):
             request = client.build_request("GET", target, headers=_headers(headers))
             response = client.send(request, stream=True, follow_redirects=False)
@@ -139,12 +161,15 @@ class OutsideHttp:
             raise HttpRefused(f"{host} may not be called: {why}")
         found = self._resolve(host, port)
         for _, _, _, _, address in found:
-            why = refusal(str(address[0])) or (
-                "this server itself" if address[0] in self._own else None
-            )
+            why = self._refusal(str(address[0]))
             if why is not None:
                 raise HttpRefused(f"{host} may not be called: {why}{_fake_dns(str(address[0]))}")
         return found
+
+    def _refusal(self, address: str) -> str | None:
+        return refusal(address) or (
+            "this server itself" if ip_address(address) in self._own else None
+        )
 
 
 def checked_url(text: str) -> httpx2.URL:
@@ -159,11 +184,19 @@ def checked_url(text: str) -> httpx2.URL:
         raise HttpRefused(f"this is no web address: {error}") from error
     if url.scheme not in {"http", "https"}:
         raise HttpRefused("only http and https addresses are read")
+    _check_place(url, text)
+    return url
+
+
+def _check_place(url: httpx2.URL, text: str) -> None:
     if not url.host:
         raise HttpRefused("the address names no host")
-    if url.userinfo or "@" in text.split("://", 1)[-1].split("/", 1)[0]:
+    if "%" in url.host:
+        raise HttpRefused("the host of the address holds an escape or a zone")
+    if url.port is not None and url.port not in _PORTS:
+        raise HttpRefused("the address names a port that does not exist")
+    if url.userinfo or "@" in _AUTHORITY_END.split(text.split("://", 1)[-1], 1)[0]:
         raise HttpRefused("an address with a user name in it is not read")
-    return url
 
 
 def _headers(given: Mapping[str, str]) -> dict[str, str]:

@@ -261,14 +261,22 @@ class LineBackend(httpcore2.NetworkBackend):
         return line
 
 
+def trusted_certificates() -> ssl.SSLContext:
+    """Return what TLS trusts: the system's store."""
+    # The environment gives only SSL_CERT_FILE and SSL_CERT_DIR: minimal images need them.
+    return httpx2.create_ssl_context(trust_env=True)
+
+
 class LineTransport(httpx2.HTTPTransport):
     """The transport over lines that can be cut. HTTP/1.1 only: a cut needs one call a line."""
 
-    def __init__(self, backend: LineBackend) -> None:
-        """Build the pool; the library's own constructor has no place for a network backend."""
+    def __init__(self, backend: LineBackend, trust: ssl.SSLContext | None = None) -> None:
+        """Build the pool; the library's own constructor has no place for a network backend.
+
+        `trust` is for those who make many: reading the trusted certificates takes 0.1 s.
+        """
         self._pool = httpcore2.ConnectionPool(
-            # The environment gives only SSL_CERT_FILE and SSL_CERT_DIR: minimal images need them.
-            ssl_context=httpx2.create_ssl_context(trust_env=True),
+            ssl_context=trust or trusted_certificates(),
             max_connections=None,
             max_keepalive_connections=_KEPT_LINES,
             keepalive_expiry=_KEPT_SECONDS,

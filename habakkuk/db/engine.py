@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 import psycopg2
 import psycopg2.extensions
-from sqlalchemy import Connection, CursorResult, Executable, Row, create_engine, event
+from sqlalchemy import Connection, CursorResult, Executable, Row, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -33,6 +33,9 @@ _CONNECT_ARGS: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,
 }
+
+
+_BEGIN, _COMMIT, _ROLLBACK = text("BEGIN"), text("COMMIT"), text("ROLLBACK")
 
 
 class DatabaseAway(Unavailable):
@@ -86,10 +89,12 @@ class Database:
             max_overflow=0,
             pool_timeout=10,
             connect_args=self._connect_args,
+            # Switching a connection between autocommit and not costs a SET each way; so all are in
+            # autocommit, and a transaction says BEGIN and COMMIT itself.
+            isolation_level="AUTOCOMMIT",
             json_serializer=lambda value: orjson.dumps(value).decode(),
             json_deserializer=orjson.loads,
         )
-        self._autocommit = self._engine.execution_options(isolation_level="AUTOCOMMIT")
         event.listen(self._engine, "checkout", _refuse_closed)
 
     @contextmanager
@@ -99,14 +104,20 @@ class Database:
         Raises DatabaseAway when the server is not there. When that happens in the commit itself
         the outcome is unknown: ids and unique keys make the repetition harmless.
         """
-        with _translated(), self._engine.begin() as connection:
+        with _translated(), self._engine.connect() as connection:
+            connection.execute(_BEGIN)
             work = Work(connection)
-            yield work
+            try:
+                yield work
+            except BaseException:
+                _roll_back(connection)
+                raise
+            connection.execute(_COMMIT)
         work.committed()
 
     def run(self, statement: Executable, **params: Any) -> Sequence[Row[Any]]:
         """Run one statement as its own transaction and return its rows."""
-        with _translated(), _storable(), self._autocommit.connect() as connection:
+        with _translated(), _storable(), self._engine.connect() as connection:
             result = connection.execute(statement, params)
             return result.all() if result.returns_rows else ()
 
@@ -130,6 +141,14 @@ class Database:
     def dispose(self) -> None:
         """Close the pool."""
         self._engine.dispose()
+
+
+def _roll_back(connection: Connection) -> None:
+    """Undo; a connection that cannot even do that is thrown away, and the server undoes it."""
+    try:
+        connection.execute(_ROLLBACK)
+    except DBAPIError:
+        connection.invalidate()
 
 
 def _refuse_closed(dbapi_connection: Any, _record: Any, _proxy: Any) -> None:

@@ -183,13 +183,17 @@ class Gateway:
         if inbound.cursor is not None:
             store.save_cursor(work, inbound.address, inbound.cursor)
 
-    def _check(self, inbound: Inbound) -> None:
-        size = len(inbound.text.encode())
+    def check_text(self, text: str) -> None:
+        """Raise Invalid for a message that is empty or too large."""
+        size = len(text.encode())
         limit = self._config.gateway.max_message_bytes
         if size > limit:
             raise Invalid(f"the message has {size:,} bytes; at most {limit:,} are accepted")
-        if not inbound.text.strip():
+        if not text.strip():
             raise Invalid(_EMPTY)
+
+    def _check(self, inbound: Inbound) -> None:
+        self.check_text(inbound.text)
         if inbound.agent is not None and inbound.agent not in self._config.agents:
             names = ", ".join(self._config.agents)
             raise Invalid(f"there is no agent {inbound.agent!r}; the agents are: {names}")

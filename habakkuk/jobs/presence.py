@@ -6,7 +6,9 @@ listens for cancellations (and wake-ups, when the broker is away).
 
 from __future__ import annotations
 
+import hashlib
 import secrets
+import socket
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,6 +28,12 @@ _RETRY_SECONDS = 0.5
 def random_lock() -> int:
     """Return a number for a presence lock: not the process id, which containers share."""
     return secrets.randbelow(2**31 - 1) + 1
+
+
+def host_number() -> int:
+    """Return the number of this host's probe lock."""
+    digest = hashlib.sha256(socket.gethostname().encode()).digest()
+    return int.from_bytes(digest[:4], "big") >> 1
 
 
 @dataclass(frozen=True)

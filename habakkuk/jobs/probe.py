@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import socket
 import threading
 from collections.abc import Sequence
@@ -12,7 +11,7 @@ from habakkuk.core.log import get_logger
 from habakkuk.jobs.heartbeat import Heartbeat
 from habakkuk.jobs.host import JobSource
 from habakkuk.jobs.leases import Leases
-from habakkuk.jobs.presence import Ears, Presence, random_lock
+from habakkuk.jobs.presence import Ears, Presence, host_number, random_lock
 from habakkuk.jobs.runner import Runner, RunnerParts
 from habakkuk.jobs.store import queue as store
 from habakkuk.jobs.store.line import Line
@@ -89,12 +88,6 @@ class Probe:
         if not alone:
             self._refused.set()
         return alone
-
-
-def host_number() -> int:
-    """Return the number of this host's probe lock."""
-    digest = hashlib.sha256(socket.gethostname().encode()).digest()
-    return int.from_bytes(digest[:4], "big") >> 1
 
 
 def _nothing() -> None:

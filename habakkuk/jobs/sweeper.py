@@ -16,6 +16,7 @@ from habakkuk.db.engine import Database
 from habakkuk.jobs.contract import JobHandler
 from habakkuk.jobs.lock import LockKeeper
 from habakkuk.jobs.loop import Loop
+from habakkuk.jobs.presence import host_number
 from habakkuk.jobs.runner import Runner
 from habakkuk.jobs.store import sweep as store
 from habakkuk.jobs.store import waits
@@ -145,7 +146,7 @@ class Sweeper:
                 handler.ended(work, job, JobState.FAILED, reason)
 
     def _look_for_poison(self) -> None:
-        if store.poisoned(self._parts.database, self._parts.runner.queues):
+        if store.poisoned(self._parts.database, self._parts.runner.queues, host_number()):
             self._parts.start_probe()
 
 

@@ -164,6 +164,8 @@ class Router:
 
     def _order(self, chain: Sequence[ModelRef]) -> list[ModelRef]:
         """Return the chain with resting providers last: better than none at all."""
+        if len(chain) == 1:
+            return list(chain)
         resting = {ref: self._cooldowns.resting(ref.provider) > 0 for ref in chain}
         return sorted(chain, key=lambda ref: resting[ref])
 

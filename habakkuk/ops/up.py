@@ -60,7 +60,10 @@ def on_stage(settings: Settings, console: Console, *, detached: bool) -> Iterato
     try:
         yield Setting(settings, home, console, stop, detached)
     finally:
-        home.run_file.unlink(missing_ok=True)
+        run = read_last_run(home.root)
+        if run is not None and run.up == own_identity():
+            # That of a killed run stays until what it names is ended.
+            home.run_file.unlink(missing_ok=True)
         os.close(lock)
 
 
@@ -74,6 +77,7 @@ class Up:
         self._settings = with_local(setting.settings, model) if model else setting.settings
         self._state: State = "starting"
         self._identity = own_identity()
+        self._left = read_last_run(setting.home.root)
         self._supervisor = Supervisor(setting.stop, setting.console.say, changed=self._publish)
 
     def run(self) -> None:
@@ -85,6 +89,9 @@ class Up:
         try:
             self._start()
             welcome(self._setting.console, self._settings, self._setting.detached)
+            # After the welcome: whoever waits for this state has then all of it to read.
+            self._state = "running"
+            self._publish()
             self._supervisor.watch()
         finally:
             self._end()
@@ -106,18 +113,15 @@ class Up:
         self._migrate()
         self._supervisor.start([self._child(spec) for spec in standard_processes(self._settings)])
         self._await_ready(databases.database_url)
-        self._state = "running"
-        self._publish()
 
     def _end_leftovers(self) -> None:
         """End what a killed `up` left; its databases are adopted when they are wanted again."""
-        left = read_last_run(self._setting.home.root)
-        if left is None:
+        if self._left is None:
             return
         wanted = {"postgresql": self._settings.database_url, "valkey": self._settings.redis_url}
         keep = [name for name, named in wanted.items() if named is None]
         with self._setting.console.step("Ending what an earlier run left"):
-            ended = end_leftovers(left, keep)
+            ended = end_leftovers(self._left, keep)
         if ended:
             self._setting.console.say(f"Ended what an earlier run left: {', '.join(ended)}.")
 
@@ -201,10 +205,13 @@ class Up:
 
     def _end(self) -> None:
         console = self._setting.console
-        if not self._supervisor.units:
-            return
-        console.say("Stopping …")
+        if self._supervisor.units:
+            console.say("Stopping …")
         killed = self._supervisor.end_all()
+        if self._left is not None:
+            # Databases that were kept to be adopted, when it did not come to that.
+            end_leftovers(self._left)
         if killed:
             console.say(f"Had to be killed: {', '.join(killed)}.")
-        console.say("Habakkuk has stopped.")
+        if self._supervisor.units:
+            console.say("Habakkuk has stopped.")

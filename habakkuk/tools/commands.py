@@ -29,6 +29,7 @@ _DEFAULTS: Mapping[str, str] = {"PATH": os.defpath, "TERM": "dumb"}
 _LAST_SECONDS = 0.5
 _CUT_SECONDS = 4.0
 _CHUNK = 65536
+_NAMED = 3  # exposed files that a refusal names
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ class Commands:
             "workspace": str(workspace),
             "user": [user.uid, user.gid] if user else None,
             "hide": str(hide) if hide else None,
-            "open": bool(user and not closed_to(workspace, user) and not self._exposed()),
+            "objection": self._objection(workspace, user) if user else None,
         }
 
     def _agent_user(self) -> AgentUser | None:
@@ -124,8 +125,21 @@ class Commands:
         above = [top for top in (closed, self._home) if top and top in workspace.parents]
         return min(above, key=lambda top: len(top.parts), default=None)
 
-    def _exposed(self) -> bool:
-        return self._home is not None and bool(readable_by_others(self._home))
+    def _objection(self, workspace: Path, user: AgentUser) -> str | None:
+        """Return why commands must not run here where the home cannot be hidden from them."""
+        closed = closed_to(workspace, user)
+        if closed is not None:
+            return (
+                f"commands cannot reach {workspace}: {closed} is closed to their user {AGENT_USER};"
+                f" the operator can let it pass, without letting it look, with: chmod o+x {closed}"
+            )
+        exposed = readable_by_others(self._home) if self._home else []
+        if not exposed:
+            return None
+        return (
+            f"commands are refused, since they could read Habakkuk's own files: {_some(exposed)};"
+            f" the operator can close them with: chmod -R o-rw {self._home}"
+        )
 
 
 def closed_to(workspace: Path, user: AgentUser) -> Path | None:
@@ -140,18 +154,27 @@ def closed_to(workspace: Path, user: AgentUser) -> Path | None:
     return None
 
 
-def readable_by_others(home: Path) -> list[str]:
-    """Return the names in `home` that other users of this machine could read."""
-    with os.scandir(home) as entries:
-        return sorted(entry.name for entry in entries if _others_read(entry))
+def readable_by_others(folder: Path) -> list[str]:
+    """Return the paths below `folder` that other users of this machine could read or write.
+
+    Only folders that let others pass are looked into; workspaces do not.
+    """
+    found: list[str] = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            mode = entry.stat(follow_symlinks=False).st_mode
+            if stat.S_ISLNK(mode):
+                continue
+            if mode & (stat.S_IROTH | stat.S_IWOTH):
+                found.append(entry.path)
+            if stat.S_ISDIR(mode) and mode & stat.S_IXOTH:
+                found += readable_by_others(Path(entry.path))
+    return sorted(found)
 
 
-def _others_read(entry: os.DirEntry[str]) -> bool:
-    if entry.is_symlink():
-        return False
-    mode = entry.stat(follow_symlinks=False).st_mode
-    # A folder that can be passed but not listed holds the workspaces; its files are looked at too.
-    return bool(mode & (stat.S_IROTH | stat.S_IWOTH))
+def _some(paths: list[str]) -> str:
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    return ", ".join(paths[:_NAMED]) + more
 
 
 def _allowed(process: Mapping[str, str]) -> dict[str, str]:
@@ -164,8 +187,8 @@ def _allowed(process: Mapping[str, str]) -> dict[str, str]:
 def _shell() -> list[str]:
     for shell in _SHELLS:
         if shell.exists():
-            return [str(shell), "--noprofile", "--norc", "-c"]
-    return ["/bin/sh", "-c"]
+            return [str(shell), "--noprofile", "--norc", "-c", "--"]
+    return ["/bin/sh", "-c", "--"]
 
 
 @dataclass

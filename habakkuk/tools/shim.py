@@ -29,7 +29,6 @@ _PR_SET_NO_NEW_PRIVS = 38
 _CLONE_NEWNS = 0x0002_0000
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_REMOUNT = 1, 2, 4, 32
 _MS_BIND, _MS_REC, _MS_PRIVATE = 4096, 16384, 1 << 18
-_EPERM = 1
 _TERM_GRACE = 2.0  # seconds between the polite and the last signal after a timeout
 _SWEEP_SECONDS = 3.0
 _ORDER_LIMIT = 4_000_000
@@ -54,8 +53,8 @@ class Order:
         # As root: the agents' user, and the folder to hide; else None.
         self.user: list[int] | None = given["user"]
         self.hide: str | None = given["hide"]
-        # Whether the user reaches the workspace without anything being hidden.
-        self.open: bool = given["open"]
+        # Why the command must not run where nothing can be hidden; None when it may.
+        self.objection: str | None = given["objection"]
 
 
 def main(status: int) -> None:
@@ -220,17 +219,13 @@ def _hide(order: Order) -> None:
     """Put an empty folder in the place of `hide`, with nothing but the workspace in it.
 
     In a mount namespace of its own: other processes see no change. Where the system refuses that,
-    as in most containers, file modes must do; `open` says whether they let the user through.
+    as in most containers, file modes must do; the order's objection says when they do not.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(_CLONE_NEWNS) != 0:
-        if ctypes.get_errno() == _EPERM and order.open:
-            return
-        raise Failed(
-            f"commands cannot reach {order.workspace}: the folders above it are closed to their"
-            f" user; the operator can open them for passing through: chmod 711 {order.hide} and"
-            " those below it"
-        )
+        if order.objection is not None:
+            raise Failed(order.objection)
+        return
     _mount(libc, "none", "/", "", _MS_REC | _MS_PRIVATE)
     kept = os.open(order.workspace, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     flags = _MS_NOSUID | _MS_NODEV

@@ -44,7 +44,10 @@ def prepare_workspace(path: Path) -> None:
 
     As root it belongs to the agents' user, with all that lay in it before.
     """
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # The folders above can be passed by the agents' user, where that is needed, and not listed.
+    for above in reversed(path.parents):
+        above.mkdir(mode=0o711, exist_ok=True)
+    path.mkdir(mode=0o700, exist_ok=True)
     user = find_agent_user() if os.geteuid() == 0 else None
     if user is None or path.lstat().st_uid == user.uid:
         return

@@ -51,18 +51,24 @@ class _Offer:
 class Points(Failpoints):
     """Points at which a run ends as if its process had died: the row stays as it is.
 
-    `due` says at which passing of which point, counted from 1.
+    `due` says at which passing of which point, counted from 1. With `act` that is done there
+    instead, and the run goes on.
     """
 
-    def __init__(self, due: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self, due: Mapping[str, int] | None = None, act: Callable[[], object] | None = None
+    ) -> None:
         super().__init__()
         self.due = due or {}
+        self.act = act
         self.passed: list[str] = []
 
     def hit(self, name: str) -> None:
         self.passed.append(name)
         if self.passed.count(name) == self.due.get(name):
-            raise Interrupted(Reason.LEASE_LOST)
+            if self.act is None:
+                raise Interrupted(Reason.LEASE_LOST)
+            self.act()
 
 
 class Stack:
@@ -93,9 +99,10 @@ class Stack:
         """Run turns in this process, as one worker."""
         source = replace(self.container, failpoints=points) if points else self.container
         host = Host(source, Identity("test", "worker", "0"), {"turns": 8})
-        host.start()
-        until(lambda: host.opened)
+        # Known before it is open: one that never opens must not go on after its test.
         self._offer.host = host
+        host.start()
+        until(lambda: host.opened, 60)
         return host
 
     def stop(self) -> None:
@@ -135,7 +142,7 @@ class Stack:
         assert turn_id is not None
         return self.container.conversations.turn(self.principal, turn_id)
 
-    def ended(self, admitted: Admitted, seconds: float = 15.0) -> Turn:
+    def ended(self, admitted: Admitted, seconds: float = 60.0) -> Turn:
         """Wait for a turn's end and return it."""
         until(lambda: self.turn(admitted.turn_id).ended is not None, seconds)
         return self.turn(admitted.turn_id)
@@ -163,7 +170,7 @@ class Stack:
         return path.read_text().splitlines() if path.exists() else []
 
 
-def until(condition: Callable[[], object], seconds: float = 15.0) -> None:
+def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
     """Wait for a condition; fails loudly when it does not come."""
     end = time.monotonic() + seconds
     while not condition():

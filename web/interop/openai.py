@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from flask import Response, request
 from flask_openapi.blueprint import APIBlueprint
 from flask_openapi.models.tag import Tag
+from pydantic import BaseModel
 
 from habakkuk.accounts.types import Scope
 from habakkuk.conversations.types import Address, Outcome, Turn
@@ -50,6 +51,12 @@ api = APIBlueprint(
 )
 
 
+class ModelPath(BaseModel):
+    """The model in an address."""
+
+    model: str
+
+
 @dataclass(frozen=True)
 class _Started:
     """A request's turn and how its answers are framed."""
@@ -67,11 +74,11 @@ def list_models() -> Response:
 
 @api.get("/models/<path:model>")
 @needs(Scope.READ)
-def show_model(model: str) -> Response:
+def show_model(path: ModelPath) -> Response:
     """Return one model."""
     listed = models(container().settings.config.agents, _MODELS_CREATED)["data"]
     for found in listed:
-        if found["id"] == model:
+        if found["id"] == path.model:
             return json_answer(found)
     raise NotFound("there is no such model; GET /v1/models lists them")
 

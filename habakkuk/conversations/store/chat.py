@@ -55,6 +55,26 @@ _WITHDRAW = text("""
     UPDATE chat_messages SET state = 'withdrawn'
     WHERE conversation_id = :conversation_id AND turn_id = :turn_id AND state = 'queued'
 """)
+_WITHDRAW_ONE = text("""
+    UPDATE chat_messages SET state = 'withdrawn'
+    WHERE conversation_id = :conversation_id AND seq = :seq AND state = 'queued'
+""")
+_REPLACE_BODY = text("""
+    UPDATE chat_messages SET body = :body
+    WHERE conversation_id = :conversation_id AND seq = :seq AND state = 'queued'
+""")
+_LAST_OF = text(f"""
+    SELECT {_COLUMNS} FROM chat_messages
+    WHERE conversation_id = :conversation_id AND author = :author AND kind = 'message'
+      AND state <> 'withdrawn' ORDER BY seq DESC LIMIT 1
+""")
+# The newest are enough: what waits stands at the end.
+_QUEUED = text(f"""
+    SELECT * FROM (
+        SELECT {_COLUMNS} FROM chat_messages
+        WHERE conversation_id = :conversation_id ORDER BY seq DESC LIMIT 200
+    ) newest WHERE state = 'queued' ORDER BY seq
+""")
 _AFTER = text(f"""
     SELECT {_COLUMNS} FROM chat_messages
     WHERE conversation_id = :conversation_id AND seq > :after ORDER BY seq LIMIT :limit
@@ -127,6 +147,27 @@ def withdraw(work: Work, conversation_id: str, turn_id: str) -> None:
     work.execute(_WITHDRAW, conversation_id=conversation_id, turn_id=turn_id)
 
 
+def withdraw_one(work: Work, conversation_id: str, seq: int) -> None:
+    """Withdraw one queued message. The conversation row must be locked by `work`."""
+    work.execute(_WITHDRAW_ONE, conversation_id=conversation_id, seq=seq)
+
+
+def replace_body(work: Work, conversation_id: str, seq: int, body: str) -> None:
+    """Replace the text of one queued message. The conversation row must be locked by `work`."""
+    work.execute(_REPLACE_BODY, conversation_id=conversation_id, seq=seq, body=body)
+
+
+def last_of(database: Database, conversation_id: str, author: Author) -> ChatMessage | None:
+    """Return the newest message of one author that still stands; commands are none."""
+    rows = database.run(_LAST_OF, conversation_id=conversation_id, author=author)
+    return _message(rows[0]) if rows else None
+
+
+def queued(database: Database, conversation_id: str) -> list[ChatMessage]:
+    """Return the queued ones among the newest messages, oldest first."""
+    return [_message(row) for row in database.run(_QUEUED, conversation_id=conversation_id)]
+
+
 def after(database: Database, conversation_id: str, seq: int, limit: int) -> Sequence[ChatMessage]:
     """Return the messages after `seq`, oldest first."""
     rows = database.run(_AFTER, conversation_id=conversation_id, after=seq, limit=limit)
@@ -143,6 +184,12 @@ def one(database: Database, conversation_id: str, seq: int) -> ChatMessage | Non
     """Return one message."""
     rows = database.run(_ONE, conversation_id=conversation_id, seq=seq)
     return _message(rows[0]) if rows else None
+
+
+def one_in(work: Work, conversation_id: str, seq: int) -> ChatMessage | None:
+    """Return one message inside a transaction."""
+    row = work.execute(_ONE, conversation_id=conversation_id, seq=seq).one_or_none()
+    return _message(row) if row else None
 
 
 def _message(row: Row[Any]) -> ChatMessage:

@@ -81,7 +81,8 @@ _TAKE = text("""
 """)
 _OPEN_TRANSCRIPT = text("""
     WITH frozen AS (
-        UPDATE sessions SET system_prompt = :prompt, prompt_parts = CAST(:parts AS jsonb)
+        UPDATE sessions SET system_prompt = :prompt, prompt_parts = CAST(:parts AS jsonb),
+               title = coalesce(title, :title), title_source = coalesce(title_source, 'auto')
         WHERE id = :session_id AND system_prompt IS NULL
     )
     INSERT INTO messages (session_id, seq, job_id, step, role, blocks)
@@ -233,11 +234,16 @@ def take(work: Work, turn: Turn, fence: int) -> Taken | None:
 
 
 def open_transcript(
-    work: Work, turn: Turn, messages: Sequence[Message], prompt: str, parts: Sequence[Any]
+    work: Work,
+    turn: Turn,
+    messages: Sequence[Message],
+    prompt: str,
+    parts: Sequence[Any],
+    title: str,
 ) -> None:
     """Write a turn's first messages, from step 0, and freeze the prompt when it is not. After take.
 
-    `parts` is what the prompt was made of, as JSON values.
+    `parts` is what the prompt was made of, as JSON values; `title` is for a session without one.
     """
     work.execute(
         _OPEN_TRANSCRIPT,
@@ -246,6 +252,7 @@ def open_transcript(
         prompt=prompt,
         parts=orjson.dumps(list(parts)).decode(),
         messages=_as_json(messages),
+        title=title,
     )
 
 

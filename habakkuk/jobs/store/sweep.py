@@ -39,7 +39,12 @@ _SET_ASIDE = statement(
 )
 _POISONED = statement(
     "SELECT 1 FROM jobs j WHERE j.state = 'pending' AND j.crashes >= $poison"
-    " AND j.run_at <= now() AND j.queue = ANY(:queues) AND $head LIMIT 1"
+    " AND j.run_at <= now() AND j.queue = ANY(:queues) AND $head"
+    # A probe of this host that runs already would only refuse the next one.
+    " AND NOT EXISTS (SELECT 1 FROM pg_locks l WHERE l.locktype = 'advisory' AND l.granted"
+    " AND l.classid = 7779 AND l.objid = CAST(:host AS oid) AND l.objsubid = 2"
+    " AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()))"
+    " LIMIT 1"
 )
 _DUE = statement(
     "SELECT j.id, j.queue, j.serial_key, f.last_value AS latest_fence"
@@ -94,9 +99,9 @@ def set_aside(work: Work, lease: Lease, error: str) -> bool:
     return row is not None
 
 
-def poisoned(database: Database, queues: Sequence[str]) -> bool:
-    """Say whether a job waits for the probe."""
-    return bool(database.run(_POISONED, queues=list(queues)))
+def poisoned(database: Database, queues: Sequence[str], host: int) -> bool:
+    """Say whether a job waits for the probe and this host runs none."""
+    return bool(database.run(_POISONED, queues=list(queues), host=host))
 
 
 def due(database: Database, queues: Sequence[str], most: int) -> list[Due]:

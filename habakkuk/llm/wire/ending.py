@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from habakkuk.core.text import clean
-from habakkuk.llm.types import Block, ModelRef, StopReason, Thinking
+from habakkuk.llm.types import Block, Finished, ModelRef, StopReason, Thinking, Usage
 
 # Compared without case and separators, since services write tool_calls, tool-calls and toolUse.
 _STOPS = {
@@ -81,7 +81,20 @@ class Ending:
         reason = clean(said) or (f"({self.raw})" if self.raw else "")
         return f"The model's provider declined to answer {reason}".rstrip().removesuffix(".") + "."
 
-    def notices(self, model: ModelRef, blocks: Sequence[Block]) -> Iterator[str]:
+    def finished(
+        self, model: ModelRef, blocks: tuple[Block, ...], usage: Usage | None, *notices: str
+    ) -> Finished:
+        """Return the event that ends the answer; `notices` are what the format adds."""
+        return Finished(
+            blocks=blocks,
+            stop=self.stop,
+            usage=usage or Usage(),
+            model=model,
+            raw_stop=self.raw,
+            notices=(*self._notices(model, blocks), *notices),
+        )
+
+    def _notices(self, model: ModelRef, blocks: Sequence[Block]) -> Iterator[str]:
         """Yield what somebody should know besides the answer."""
         if self._named is None:
             yield f"{model} ended with an unknown reason: {self.raw!r}"

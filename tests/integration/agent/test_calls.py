@@ -109,6 +109,32 @@ def test_a_crash_anywhere_gives_one_answer_and_one_effect(
     ]
 
 
+@pytest.mark.parametrize(
+    ("point", "number", "written"),
+    [
+        ("turn.take.before", 1, 0),
+        ("turn.append.before", 1, 1),
+        ("tool.start.before", 1, 2),
+        ("tool.run.after", 1, 2),
+        ("turn.append.before", 2, 2),
+        ("turn.end.before", 1, 3),
+    ],
+)
+def test_a_worker_that_lost_its_turn_writes_nothing_more(
+    stack: Stack, point: str, number: int, written: int
+) -> None:
+    def lose() -> None:
+        stack.container.database.run(sql("UPDATE jobs SET fence = nextval('fence_seq')"))
+
+    points = Points({point: number}, lose)
+    host = stack.start(points)
+    admitted = stack.say("[[tool effect {}]] go")
+    until(lambda: points.passed.count(point) >= number and host.runner.active == 0)
+    assert len(stack.transcript(admitted)) == written
+    assert len(stack.rows(admitted)) == 1
+    assert stack.turn(admitted.turn_id).ended is None
+
+
 def test_a_crash_after_the_end_changes_nothing(stack: Stack) -> None:
     points = Points({"turn.end.after": 1})
     stack.start(points)

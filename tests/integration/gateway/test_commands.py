@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -10,8 +11,10 @@ from habakkuk.accounts.types import Role, User
 from habakkuk.conversations.types import Address, Author, ChatKind, ChatState, Outcome
 from habakkuk.core.errors import Forbidden
 from habakkuk.gateway.types import Admitted, Cursor, Inbound
+from tests.fakes.model_server import ModelServer
 from tests.fakes.stack import Stack, until
 from tests.integration.jobs.bench import in_threads
+from tests.servers import ValkeyServer
 
 
 def test_a_command_is_answered_at_once_and_makes_no_turn(stack: Stack) -> None:
@@ -127,6 +130,16 @@ def test_status_is_that_of_the_session_that_is_named(stack: Stack) -> None:
     asked = stack.say("/status", session_id=first.session_id)
     assert f"Session: {first.session_id} " in (asked.reply or "")
     assert asked.session_id == current
+
+
+def test_status_says_what_is_away(
+    home: Path, database_url: str, redis_server: ValkeyServer, model: ModelServer
+) -> None:
+    redis_server.stop()
+    stack = Stack(home, database_url, redis_server.url(), model)
+    reply = stack.say("/status").reply or ""
+    stack.close()
+    assert reply.endswith("Away: redis (answers come late and unstreamed)")
 
 
 def test_new_while_a_turn_runs_leaves_that_turn_its_session(stack: Stack) -> None:

@@ -11,6 +11,7 @@ import pytest
 from habakkuk.core.failpoints import Failpoints
 from habakkuk.core.redis import RedisGate
 from habakkuk.jobs.lock import Holder, LockKeeper, lock_key
+from habakkuk.jobs.presence import host_number
 from habakkuk.jobs.runner import Runner
 from habakkuk.jobs.store import sweep as store
 from habakkuk.jobs.store.line import Line, open_line
@@ -232,3 +233,14 @@ def test_a_missing_redis_blocks_nothing(bench: Bench, sweep: Sweep) -> None:
     job = bench.enqueue(serial_key="k")
     sweep.sweeper(bench.runner(), away).offer_due()
     bench.reached(job, JobState.DONE)
+
+
+def test_while_the_probe_of_this_host_runs_no_other_is_started(bench: Bench, sweep: Sweep) -> None:
+    job = bench.enqueue()
+    bench.sql("UPDATE jobs SET crashes = 2 WHERE id = :i", i=job)
+    line = sweep.lines.enter_context(open_line(bench.database, "test probe"))
+    assert line.hold_probe(host_number())
+    sweeper = sweep.sweeper(bench.runner())
+    for _ in range(4):
+        sweeper.sweep()
+    assert sweep.probes == []

@@ -111,7 +111,9 @@ def test_the_delay_doubles_up_to_its_limit(stage: Stage) -> None:
 
     stage.look_until(lambda: len([line for line in stage.said if "again" in line]) == 5)
 
-    delays = [line.partition("again in ")[2].split(" s")[0] for line in stage.said if "again" in line]
+    delays = [
+        line.partition("again in ")[2].split(" s")[0] for line in stage.said if "again" in line
+    ]
     assert delays == ["0.05", "0.1", "0.2", "0.2", "0.2"]
 
 

@@ -269,3 +269,9 @@ def test_sampling_parameters_are_ignored(served: Served) -> None:
     served.stack.start()
     body = _body("hello", temperature=2, top_p=0.1, max_tokens=1, seed=1, tools=[], n=1)
     assert served.client.post("/v1/chat/completions", json=body).status_code == 200
+
+
+def test_one_model_can_be_looked_up(served: Served) -> None:
+    found = served.client.get("/v1/models/habakkuk/other")
+    assert found.json()["id"] == "habakkuk/other"
+    assert served.client.get("/v1/models/gpt-5").status_code == 404

@@ -11,7 +11,8 @@ from flask import Flask
 from werkzeug.routing import Rule
 from werkzeug.test import TestResponse
 
-from habakkuk.accounts.types import Scope
+from habakkuk.accounts.types import Principal, Role, Scope, User
+from web.application import trust_proxies
 from web.guards import OPEN, needed
 
 OPEN_ROUTES = {"/healthz"}
@@ -135,3 +136,30 @@ def test_the_package_alone_loads_no_flask() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "False"
+
+
+def test_a_view_without_a_mark_is_never_reached(
+    app: Flask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner = Principal(User("u", "owner", Role.OWNER), frozenset(Scope))
+    monkeypatch.setattr("web.health.Health.require_schema", lambda self: None)
+    monkeypatch.setattr("habakkuk.accounts.service.Accounts.authenticate", lambda self, _: owner)
+    app.add_url_rule("/forgotten", "forgotten", lambda: "reached")
+    answer = app.test_client().get("/forgotten", headers={"Authorization": "Bearer hab_x"})
+    assert answer.status_code == 403
+
+
+def test_a_proxys_word_on_the_clients_address_counts_when_it_is_trusted(
+    app: Flask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = []
+    monkeypatch.setattr("web.health.Health.require_schema", lambda self: None)
+    monkeypatch.setattr(
+        "web.throttle.Throttle.attempt", lambda self, source, token: sources.append(source)
+    )
+    monkeypatch.setattr("habakkuk.accounts.service.Accounts.authenticate", lambda self, _: None)
+    headers = {"Authorization": "Bearer x", "X-Forwarded-For": "198.51.100.7"}
+    app.test_client().get("/api/chat", headers=headers)
+    trust_proxies(app, 1)
+    app.test_client().get("/api/chat", headers=headers)
+    assert sources == ["127.0.0.1", "198.51.100.7"]

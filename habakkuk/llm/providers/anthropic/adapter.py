@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import closing, contextmanager
 from typing import Any, ClassVar
 
 import anthropic
 import httpx2
+import orjson
 
 from habakkuk.core.interrupt import Interrupt
+from habakkuk.core.log import get_logger
 from habakkuk.llm.contract import BadRequest, Endpoint, Profile
 from habakkuk.llm.providers.anthropic.answer import Answer
 from habakkuk.llm.providers.anthropic.encode import (
@@ -24,6 +26,7 @@ from habakkuk.llm.types import LlmEvent, LlmRequest, ModelRef
 from habakkuk.llm.wire.exchange import Response, SdkErrors, StreamProvider
 from habakkuk.llm.wire.sse import Event
 
+_log = get_logger("llm.anthropic")
 # The refusals of a signed block have the code of every bad request, so their text must tell:
 # "Invalid `signature` in `thinking` block", "`thinking` or `redacted_thinking` blocks in the
 # latest assistant message cannot be modified", "Invalid `data` in `redacted_thinking` block".
@@ -38,7 +41,6 @@ def build(endpoint: Endpoint) -> AnthropicProvider:
 def warm() -> None:
     """Load what the SDK loads lazily, so that no turn waits for it."""
     client = anthropic.Anthropic(api_key="none", base_url="http://127.0.0.1:9", max_retries=0)
-    _ = client.messages.with_streaming_response
     client.close()
     StreamEvent.model_validate({"delta": {"text": ""}})
 
@@ -81,25 +83,25 @@ class AnthropicProvider(StreamProvider[StreamEvent]):
             sealed = replays_thinking(request, ModelRef(self._endpoint.name, model))
             if not sealed or not _BAD_SEAL.search(str(error)):
                 raise
+            _log.warning("earlier thinking refused", provider=self._endpoint.name, model=model)
         else:
             return
         yield from super().stream(model, without_thinking(request), profile, interrupt)
 
-    def _request(
-        self, model: str, request: LlmRequest, profile: Profile
-    ) -> AbstractContextManager[Response]:
+    @contextmanager
+    def _request(self, model: str, request: LlmRequest, profile: Profile) -> Iterator[Response]:
         body = request_body(request, profile, ModelRef(self._endpoint.name, model))
-        sending: AbstractContextManager[Response] = (
-            self._client.messages.with_streaming_response.create(
-                model=model,
-                max_tokens=body["max_tokens"],
-                messages=[],
-                stream=True,
-                extra_body=body,
-                extra_headers=self._extra_headers(),
-            )
+        # Written here: the SDK copies a body field by field before it writes it.
+        response = self._client.post(
+            "/v1/messages",
+            cast_to=httpx2.Response,
+            content=orjson.dumps({"model": model, "stream": True, **body}),
+            options={"headers": self._extra_headers()},
+            stream=True,
+            stream_cls=anthropic.Stream[object],
         )
-        return sending
+        with closing(response):
+            yield response
 
     def _extra_headers(self) -> dict[str, Any]:
         """Return what takes the SDK's own header away where there is no key to send."""

@@ -16,7 +16,6 @@ from habakkuk.llm.providers.anthropic.wire import (
 )
 from habakkuk.llm.types import (
     Block,
-    Finished,
     LlmEvent,
     ModelRef,
     Opaque,
@@ -161,14 +160,7 @@ class Answer:
             yield TextDelta(part.join.add(ending.refusal(self._explanation)))
         blocks = tuple(self._blocks(self._calls.build(ending.fault)))
         strange = (f"{self._model} sent a block of an unknown kind: {k!r}" for k in self._unknown)
-        yield Finished(
-            blocks=blocks,
-            stop=ending.stop,
-            usage=self.usage or Usage(),
-            model=self._model,
-            raw_stop=ending.raw,
-            notices=(*ending.notices(self._model, blocks), *strange),
-        )
+        yield ending.finished(self._model, blocks, self.usage, *strange)
 
     @property
     def _said(self) -> bool:
@@ -188,8 +180,9 @@ class Answer:
                 yield Text(text=part.join.text)
 
     def _thinking(self, part: _Part) -> Iterator[Block]:
-        """Yield a thinking block; without its signature when its text had to be changed."""
-        signed = bool(part.signature) and part.join.untouched
+        """Yield a thinking block; without its signature when it cannot be stored to the letter."""
+        whole = part.join.untouched and clean(part.signature) == part.signature
+        signed = bool(part.signature) and whole
         if signed or part.join.text.strip():
             yield Thinking(
                 text=part.join.text,

@@ -8,7 +8,6 @@ from habakkuk.core.text import clean
 from habakkuk.llm.providers.openai.wire import Chunk, Delta, WiredCall
 from habakkuk.llm.types import (
     Block,
-    Finished,
     LlmEvent,
     ModelRef,
     StopReason,
@@ -71,14 +70,7 @@ class Answer:
         if ending.stop is StopReason.REFUSAL and not self._text.text.strip():
             yield TextDelta(self._text.add(ending.refusal()))
         blocks = (*self._spoken(), *self._calls.build(ending.fault))
-        yield Finished(
-            blocks=blocks,
-            stop=ending.stop,
-            usage=self.usage or Usage(),
-            model=self._model,
-            raw_stop=ending.raw,
-            notices=tuple(ending.notices(self._model, blocks)),
-        )
+        yield ending.finished(self._model, blocks, self.usage)
 
     def _spoken(self) -> Iterator[Block]:
         if self._thinking.text.strip():

@@ -74,7 +74,7 @@ def faults(transcript: Sequence[Message]) -> list[str]:
     return found + ([f"no results for {asked}"] if asked else [])
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(transcripts)
 def test_whatever_was_stored_becomes_valid(transcript: list[Message]) -> None:
     repaired = repair(transcript)
@@ -82,7 +82,7 @@ def test_whatever_was_stored_becomes_valid(transcript: list[Message]) -> None:
     assert repair(repaired) == repaired
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(transcripts)
 def test_what_every_provider_demands_holds_on_the_wire(transcript: list[Message]) -> None:
     repaired = repair([user("hello"), *transcript])
@@ -90,7 +90,7 @@ def test_what_every_provider_demands_holds_on_the_wire(transcript: list[Message]
     assert violations(body) == []
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(transcripts)
 def test_no_word_is_lost(transcript: list[Message]) -> None:
     def words(of: Sequence[Message]) -> list[tuple[Role, str]]:
@@ -104,7 +104,7 @@ def test_no_word_is_lost(transcript: list[Message]) -> None:
     assert sorted(words(repair(transcript))) == sorted(words(transcript))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(transcripts)
 def test_a_valid_transcript_is_left_as_it_is(transcript: list[Message]) -> None:
     valid = repair(transcript)

@@ -26,7 +26,7 @@ LIGHT = (
 
 
 def test_types_are_found_in_the_package() -> None:
-    assert "openai" in provider_types()
+    assert {"openai", "anthropic"} <= set(provider_types())
 
 
 def test_a_provider_is_made_once() -> None:
@@ -61,17 +61,27 @@ def run(code: str) -> str:
 def test_importing_it_loads_no_sdk(module: str) -> None:
     code = f"""
 import sys, habakkuk.llm.{module}
-print([name for name in ('openai', 'httpx2') if name in sys.modules])
+print([name for name in ('openai', 'anthropic', 'httpx2') if name in sys.modules])
 """
     assert run(code) == "[]"
 
 
-def test_warming_loads_the_sdk_and_its_chat_types() -> None:
-    code = """
+@pytest.mark.parametrize(
+    ("kind", "loaded"),
+    [
+        ("openai", ("openai.resources.chat.completions", "openai.types.chat")),
+        ("anthropic", ("anthropic", "httpx2")),
+    ],
+)
+def test_warming_loads_the_sdk_and_its_types_and_no_other(
+    kind: str, loaded: tuple[str, ...]
+) -> None:
+    code = f"""
 import sys
 from habakkuk.llm.contract import Endpoint
 from habakkuk.llm.registry import Registry
-Registry({'m': Endpoint('m', 'http://127.0.0.1:9/v1', '')}).warm()
-print('openai.resources.chat.completions' in sys.modules, 'openai.types.chat' in sys.modules)
+Registry({{'m': Endpoint('m', 'http://127.0.0.1:9/v1', '', type={kind!r})}}).warm()
+print(all(name in sys.modules for name in {loaded!r}),
+      [name for name in ('openai', 'anthropic') if name in sys.modules])
 """
-    assert run(code) == "True True"
+    assert run(code) == f"True ['{kind}']"

@@ -28,3 +28,32 @@ def test_others_take_max_tokens_and_tools(model: str) -> None:
     profile = profile_for(ModelRef("p", model))
     assert profile.max_tokens_field == "max_tokens"
     assert profile.tools
+
+
+@pytest.mark.parametrize(
+    ("model", "thinking", "effort"),
+    [
+        ("claude-sonnet-5-5", "adaptive", True),
+        ("claude-opus-5", "adaptive", True),
+        ("claude-fable-5-2", "adaptive", True),
+        ("claude-opus-4-8", "adaptive", True),
+        ("claude-sonnet-4-6", "adaptive", True),
+        ("claude-opus-4-5-20251101", None, True),
+        ("claude-haiku-4-5-20251001", None, False),
+        ("claude-sonnet-4-5", None, False),
+        ("some-model", None, False),
+    ],
+)
+def test_claude_models_are_asked_for_what_each_takes(
+    model: str, thinking: str | None, effort: bool
+) -> None:
+    profile = profile_for(ModelRef("anthropic", model))
+    assert (profile.thinking, profile.effort) == (thinking, effort)
+
+
+def test_thinking_has_room_beside_the_answer() -> None:
+    assert profile_for(ModelRef("anthropic", "claude-sonnet-5-5")).default_max_tokens == 32_000
+
+
+def test_no_number_is_forced_on_formats_that_demand_none() -> None:
+    assert profile_for(ModelRef("openrouter", "anthropic/claude-sonnet-5.5")).max_tokens is None

@@ -1,0 +1,79 @@
+"""What people change after they wrote: edit, withdraw, ask again (design: blueprint §6)."""
+
+from __future__ import annotations
+
+from habakkuk.accounts.types import Principal
+from habakkuk.conversations.service import Conversations
+from habakkuk.conversations.store import addresses, chat, turns
+from habakkuk.conversations.types import Address, Author, ChatKind, ChatMessage, ChatState
+from habakkuk.core.errors import Conflict, Invalid, NotFound
+from habakkuk.core.ids import derive
+from habakkuk.core.text import clean
+from habakkuk.db.engine import Database, Work
+from habakkuk.gateway.service import Gateway
+from habakkuk.gateway.types import Admitted, Inbound
+
+_BEGUN = "it is being answered already; send what you want to add as a new message"
+_BUSY = "something here is still being answered; stop it or wait for its end"
+_NOTHING = "there is nothing here to ask again"
+
+
+class Amendments:
+    """Changes to messages that the gateway has let in."""
+
+    def __init__(self, database: Database, gateway: Gateway) -> None:
+        """Use the pool of this process and the one door."""
+        self._database = database
+        self._gateway = gateway
+        self._conversations = Conversations(database)
+
+    def edit(self, principal: Principal, address: Address, seq: int, body: str) -> None:
+        """Replace the text of a message that nobody has begun to answer.
+
+        Raises NotFound, Invalid for a text that admission would refuse, Conflict once it is taken.
+        """
+        wanted = clean(body)
+        self._gateway.check_text(wanted)
+        with self._database.transaction() as work:
+            message = self._queued(work, principal, address, seq)
+            chat.replace_body(work, message.conversation_id, seq, wanted)
+
+    def withdraw(self, principal: Principal, address: Address, seq: int) -> None:
+        """Take a message back that nobody has begun to answer. Raises NotFound and Conflict.
+
+        Its turn ends without a word when no other message is left in it.
+        """
+        with self._database.transaction() as work:
+            message = self._queued(work, principal, address, seq)
+            chat.withdraw_one(work, message.conversation_id, seq)
+
+    def retry(self, principal: Principal, address: Address) -> Admitted:
+        """Admit the person's last message once more, as a turn of its own.
+
+        Asked twice of the same state it is one turn. Raises NotFound, Invalid when there is
+        nothing to ask again and Conflict while something is being answered.
+        """
+        found = self._conversations.find(principal, address)
+        if turns.open_turns(self._database, found.session_id):
+            raise Conflict(_BUSY)
+        last = chat.last_of(self._database, found.id, Author.USER)
+        if last is None:
+            raise Invalid(_NOTHING)
+        once = derive("retry", found.id, str(found.next_seq))
+        inbound = Inbound(
+            address, principal.user, last.body, address.channel, remote_id=once, commands=False
+        )
+        return self._gateway.admit(inbound)
+
+    def _queued(self, work: Work, principal: Principal, address: Address, seq: int) -> ChatMessage:
+        """Return a queued message of the person, its conversation locked."""
+        found = addresses.lock(work, address)
+        if found is None or not principal.sees(found.user_id):
+            raise NotFound("there is no such conversation")
+        message = chat.one_in(work, found.id, seq)
+        own = message is not None and message.author is Author.USER
+        if message is None or not own or message.kind is not ChatKind.MESSAGE:
+            raise NotFound("there is no such message of yours")
+        if message.state is not ChatState.QUEUED:
+            raise Conflict(_BEGUN)
+        return message

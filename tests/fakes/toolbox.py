@@ -1,0 +1,66 @@
+"""What a tool needs to run in a test: a workspace, an interrupt, and services that stay here."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from habakkuk.core.errors import NotFound, ToolError
+from habakkuk.core.interrupt import Interrupt
+from habakkuk.tools.commands import Commands
+from habakkuk.tools.contract import Tool, ToolContext, ToolOutput
+from habakkuk.tools.outputs import KeptOutputs
+from habakkuk.tools.services import ToolServices
+
+PLAIN = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
+
+
+class MemoryBlobs:
+    """Blobs in a dictionary."""
+
+    def __init__(self) -> None:
+        self.stored: dict[str, bytes] = {}
+
+    def put(self, data: bytes, mime: str) -> str:
+        blob = hashlib.sha256(data).hexdigest()
+        self.stored[blob] = data
+        return blob
+
+    def get(self, blob: str) -> bytes:
+        try:
+            return self.stored[blob]
+        except KeyError as error:
+            raise NotFound(blob) from error
+
+
+def services(home: Path, process: dict[str, str] | None = None, **parts: Any) -> ToolServices:
+    """Return services whose commands run with `process` as the server's environment."""
+    blobs = MemoryBlobs()
+    made: dict[str, Any] = {
+        "commands": Commands(PLAIN | (process or {}), home),
+        "outputs": KeptOutputs(blobs.put, blobs.get),
+    }
+    return ToolServices(**made | parts)
+
+
+def context(workspace: Path, given: ToolServices | None = None, **changes: Any) -> ToolContext:
+    """Return a call's context."""
+    values: dict[str, Any] = {
+        "call_id": "call_1",
+        "session_id": "session-1",
+        "turn_id": "turn-1",
+        "agent": "habakkuk",
+        "interrupt": Interrupt(),
+        "workspace": workspace,
+        "services": given or services(workspace),
+    }
+    return ToolContext(**values | changes)
+
+
+def call(tool: Tool, where: ToolContext, **arguments: Any) -> ToolOutput:
+    """Run a tool as a turn does: arguments checked, refusals as error results."""
+    try:
+        return tool.run(tool.parse(arguments), where)
+    except ToolError as error:
+        return ToolOutput(str(error), is_error=True)

@@ -1,0 +1,192 @@
+"""`up` and `down` as a person runs them, with the real processes."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from habakkuk.ops.home import HomeFolder, data_folder
+from habakkuk.ops.identity import ProcessIdentity
+from habakkuk.ops.port import free_port
+from habakkuk.ops.run_file import read_last_run, read_run
+
+ROOT = Path(__file__).parents[3]
+DEADLINE = 90.0
+
+
+class Machine:
+    """A home of its own, and the commands on it."""
+
+    def __init__(self, root: Path) -> None:
+        self.home = root
+        self.port = free_port()
+        self.environment = {
+            **os.environ,
+            "HABAKKUK_HOME": str(root),
+            "HABAKKUK_LISTEN": f"127.0.0.1:{self.port}",
+            "PYTHONPATH": str(ROOT),
+        }
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "web.cli", *words],
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE,
+            check=False,
+        )
+
+    def up(self) -> subprocess.CompletedProcess[str]:
+        return self.run("up", "--detach", "--no-local-model")
+
+    def processes(self) -> dict[str, ProcessIdentity]:
+        run = read_last_run(self.home)
+        assert run is not None
+        return dict(run.processes)
+
+    def healthz(self) -> dict[str, object]:
+        line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        try:
+            line.request("GET", "/healthz")
+            found: dict[str, object] = json.loads(line.getresponse().read())
+            return found
+        finally:
+            line.close()
+
+
+@pytest.fixture
+def machine() -> Iterator[Machine]:
+    folder = Path(tempfile.mkdtemp(prefix="hab-up-", dir="/tmp"))
+    made = Machine(folder / "home")
+    yield made
+    made.run("down")
+    data = data_folder(HomeFolder(made.home)) if made.home.exists() else folder
+    shutil.rmtree(folder)
+    shutil.rmtree(data, ignore_errors=True)
+
+
+def test_up_serves_and_down_ends_all_of_it(machine: Machine) -> None:
+    up = machine.up()
+    assert up.returncode == 0, up.stdout + up.stderr
+    processes = machine.processes()
+
+    assert machine.healthz() == {"status": "ok", "degraded": []}
+    assert set(processes) == {"valkey", "postgresql", "web", "worker-1", "worker-2", "beat"}
+    assert f"http://127.0.0.1:{machine.port}" in up.stdout
+    assert "./scripts/habakkuk down" in up.stdout
+
+    down = machine.run("down")
+
+    assert down.returncode == 0
+    assert "Stopped Habakkuk" in down.stdout
+    assert not any(process.alive() for process in processes.values())
+    assert not (machine.home / "run.json").exists()
+
+
+def test_a_second_up_says_that_one_runs(machine: Machine) -> None:
+    machine.up()
+    run = read_run(machine.home)
+    assert run is not None
+
+    second = machine.up()
+
+    assert second.returncode == 1
+    assert second.stderr.count("\n") == 1
+    assert f"already runs for {machine.home} (pid {run.up.pid}, {run.address})" in second.stderr
+    assert run.up.alive()
+
+
+def test_kill_9_leaves_nothing_that_the_next_up_does_not_adopt(machine: Machine) -> None:
+    machine.up()
+    before = machine.processes()
+    run = read_run(machine.home)
+    assert run is not None
+    run.up.send(signal.SIGKILL)
+    assert run.up.wait(10)
+    assert read_run(machine.home) is None
+
+    assert machine.up().returncode == 0
+
+    after = machine.processes()
+    assert after["postgresql"] == before["postgresql"]
+    assert after["valkey"] == before["valkey"]
+    assert not before["web"].alive()
+    assert not before["worker-1"].alive()
+    assert machine.healthz() == {"status": "ok", "degraded": []}
+
+
+def test_down_ends_what_a_killed_up_left(machine: Machine) -> None:
+    machine.up()
+    run = read_run(machine.home)
+    assert run is not None
+    run.up.send(signal.SIGKILL)
+    assert run.up.wait(10)
+
+    down = machine.run("down")
+
+    assert "Ended what a killed run had left" in down.stdout
+    assert not any(process.alive() for process in run.processes.values())
+
+
+def test_a_crashed_process_is_back_and_named_in_the_log(machine: Machine) -> None:
+    machine.up()
+    first = machine.processes()["worker-1"]
+
+    first.send(signal.SIGKILL)
+    deadline = time.monotonic() + DEADLINE
+    while machine.processes()["worker-1"] == first:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+    assert "worker-1 was killed by SIGKILL" in (machine.home / "logs" / "up.log").read_text()
+
+
+def test_a_port_in_use_is_one_sentence(machine: Machine) -> None:
+    with socket.create_server(("127.0.0.1", machine.port)):
+        up = machine.run("up", "--no-local-model")
+
+    assert up.returncode == 3
+    assert up.stderr.count("\n") == 1
+    assert f"port {machine.port} on 127.0.0.1 is used by another program" in up.stderr
+    assert "HABAKKUK_LISTEN" in up.stderr
+
+
+def test_a_broken_config_is_named_before_anything_starts(machine: Machine) -> None:
+    machine.home.mkdir()
+    (machine.home / "config.yaml").write_text("agnets: {}\n")
+
+    up = machine.run("up", "--no-local-model")
+
+    assert up.returncode == 3
+    assert "config.yaml:1: agnets: unknown key; did you mean 'agents'?" in up.stderr
+    assert not (machine.home / "run.json").exists()
+
+
+def test_down_with_nothing_running_says_so(machine: Machine) -> None:
+    down = machine.run("down")
+
+    assert down.returncode == 0
+    assert "is not running" in down.stdout
+
+
+def test_a_local_model_that_is_no_model_is_refused(machine: Machine, tmp_path: Path) -> None:
+    (tmp_path / "a.gguf").write_text("no model")
+
+    up = machine.run("up", "--local-model", str(tmp_path / "a.gguf"))
+
+    assert up.returncode == 3
+    assert "is no GGUF file" in up.stderr

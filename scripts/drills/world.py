@@ -31,7 +31,7 @@ _CONFIG = """
 providers:
   drill: {{type: openai, base_url: "http://127.0.0.1:{port}/v1", api_key_env: DRILL_KEY}}
 agents:
-  habakkuk: {{model: drill/fake-model}}
+  habakkuk: {{model: drill/fake-model, permissions: full}}
 workers: {{turns: {turns}}}
 """
 _DATABASE = "drill"

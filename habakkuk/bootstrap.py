@@ -35,6 +35,7 @@ from habakkuk.jobs.contract import JobHandler
 from habakkuk.jobs.done import DoneListener
 from habakkuk.jobs.service import Jobs
 from habakkuk.jobs.wake import CeleryWake, Wake
+from habakkuk.llm.cooldowns import SharedCooldowns
 from habakkuk.llm.registry import Registry
 from habakkuk.llm.router import Router
 from habakkuk.llm.selection import NO_MODEL, Selection, select
@@ -157,7 +158,7 @@ def _add_handlers(container: Container, handlers: dict[str, JobHandler]) -> None
     ports = TurnPorts(
         config=container.settings.config,
         clock=container.clock,
-        models=Router(container.models, usage=UsageLedger(container.database)),
+        models=_router(container),
         chain=_chain(container.selection),
         tools=ToolRegistry(_tool_packages(container.settings)),
         tool_threads=container.tool_pool,
@@ -167,6 +168,15 @@ def _add_handlers(container: Container, handlers: dict[str, JobHandler]) -> None
     for handler in (TurnHandler(ports),):
         if handlers.setdefault(handler.kind, handler) is not handler:
             raise AssertionError(f"two handlers for the job kind {handler.kind!r}")
+
+
+def _router(container: Container) -> Router:
+    redis = container.redis
+    return Router(
+        container.models,
+        usage=UsageLedger(container.database),
+        cooldowns=SharedCooldowns(redis) if redis is not None else None,
+    )
 
 
 def _urls(settings: Settings) -> tuple[str, str]:

@@ -7,7 +7,7 @@ import json
 import pytest
 from sqlalchemy import text as sql
 
-from habakkuk.agent import calls as calls_module
+from habakkuk.agent import invocation
 from habakkuk.agent.repair import INTERRUPTED
 from habakkuk.conversations.types import ChatKind, Outcome
 from habakkuk.gateway.types import Admitted
@@ -216,7 +216,7 @@ def test_messages_queue_behind_a_waiting_turn(stack: Stack) -> None:
 def test_a_tool_that_does_not_listen_is_given_up(
     stack: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calls_module, "_GRACE_SECONDS", 0.05)
+    monkeypatch.setattr(invocation, "_GRACE_SECONDS", 0.05)
     stack.start()
     admitted = stack.say('[[tool misbehave {"how": "deaf"}]] go')
     late = "misbehave did not end within 0.3 s and was given up"
@@ -227,7 +227,7 @@ def test_a_tool_that_does_not_listen_is_given_up(
 def test_a_late_result_is_dropped_while_the_turn_goes_on(
     stack: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calls_module, "_GRACE_SECONDS", 0.05)
+    monkeypatch.setattr(invocation, "_GRACE_SECONDS", 0.05)
     points = Points()
     stack.start(points)
     admitted = stack.say(

@@ -195,7 +195,7 @@ def test_the_same_agent_by_name_keeps_the_session(stack: Stack) -> None:
 
 def test_an_unknown_agent_is_refused_with_the_known_ones(stack: Stack) -> None:
     with pytest.raises(
-        Invalid, match="there is no agent 'nobody'; the agents are: habakkuk, other"
+        Invalid, match="there is no agent 'nobody'; the agents are: habakkuk, careful, reader, other"
     ):
         stack.say("hello", agent="nobody")
     assert counts(stack)["conversations"] == 0

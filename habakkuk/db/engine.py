@@ -145,6 +145,9 @@ class Database:
 
 def _roll_back(connection: Connection) -> None:
     """Undo; a connection that cannot even do that is thrown away, and the server undoes it."""
+    if connection.invalidated:
+        # It broke, and is thrown away already: a statement on it would hide that error.
+        return
     try:
         connection.execute(_ROLLBACK)
     except DBAPIError:

@@ -53,11 +53,16 @@ def local_model(port: int, model: Path) -> ProcessSpec:
     return ProcessSpec("local-model", (*command, "--port", str(port), "--model", str(model)))
 
 
-def standard_processes(settings: Settings) -> tuple[ProcessSpec, ...]:
-    """Return what `up` runs beside the databases and the local model."""
+def standard_processes(
+    settings: Settings,
+) -> tuple[tuple[ProcessSpec, ...], tuple[ProcessSpec, ...]]:
+    """Return what `up` runs beside the databases and the local model.
+
+    First the processes that serve, then those that nobody waits for.
+    """
     pools = settings.config.workers
     workers = (worker(f"worker-{number}", pools) for number in range(1, WORKERS + 1))
-    return (web(), *workers, beat(settings.home))
+    return (web(), *workers), (beat(settings.home),)
 
 
 def _celery(command: str) -> tuple[str, ...]:

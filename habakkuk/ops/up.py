@@ -111,8 +111,11 @@ class Up:
         self._take_urls(databases)
         self._setting.stop.check()
         self._migrate()
-        self._supervisor.start([self._child(spec) for spec in standard_processes(self._settings)])
+        serving, later = standard_processes(self._settings)
+        self._supervisor.start([self._child(spec) for spec in serving])
         self._await_ready(databases.database_url)
+        # Nobody waits for the first cadence, and their start would slow the others' down.
+        self._supervisor.start([self._child(spec) for spec in later])
 
     def _end_leftovers(self) -> None:
         """End what a killed `up` left; its databases are adopted when they are wanted again."""

@@ -84,8 +84,8 @@ def _blank(block: dict[str, Any]) -> Iterator[str]:
         yield "a blank text"
     if kind == "tool_use" and not (block.get("name") and isinstance(block.get("input"), dict)):
         yield "a call without a name or an object"
-    if kind == "tool_result" and block.get("is_error") and not block.get("content"):
-        yield "an error without content"
+    if kind == "tool_result" and not str(block.get("content") or "").strip():
+        yield "a result without content"
     if kind == "thinking" and not block.get("signature"):
         yield "thinking without a signature"
     if kind in ("thinking", "redacted_thinking") and "cache_control" in block:

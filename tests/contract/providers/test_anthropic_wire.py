@@ -282,6 +282,11 @@ def test_an_error_without_an_event_name_is_one_too(server: ModelServer) -> None:
         ask(server, start(), sse(error_body("overloaded_error", "Overloaded")))
 
 
+def test_an_event_named_error_is_one_whatever_it_holds(server: ModelServer) -> None:
+    with pytest.raises(Overloaded, match="out of order"):
+        ask(server, start(), event("error", message="out of order"))
+
+
 # The fake speaks both formats alike.
 
 

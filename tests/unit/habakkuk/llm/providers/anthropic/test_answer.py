@@ -129,6 +129,11 @@ def test_signed_text_that_no_database_can_hold_loses_its_signature() -> None:
     assert finished.blocks == (Thinking(text="a\ufffd", provider="mine", model="m"),)
 
 
+def test_a_signature_that_no_database_can_hold_is_left_out() -> None:
+    _, finished = play(start(), begin(0, "thinking", thinking="a", signature="s\x00"), end())
+    assert finished.blocks == (Thinking(text="a", provider="mine", model="m"),)
+
+
 def test_an_answer_of_thinking_alone_says_that_it_is_nothing() -> None:
     _, finished = play(start(), begin(0, "thinking", thinking="hm", signature="s"), end())
     assert any("nothing" in notice for notice in finished.notices)

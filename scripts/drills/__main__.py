@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import secrets
+import signal
 import sys
 from collections.abc import Callable, Mapping
 
@@ -35,6 +36,7 @@ RECIPES: Mapping[str, Recipe] = {
 
 def main() -> int:
     """Run what was asked for; 0 only when every invariant held."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended
     arguments = _parser().parse_args()
     seed = arguments.seed if arguments.seed is not None else secrets.randbelow(1_000_000)
     plan = Plan(arguments.kills, arguments.seconds, seed, arguments.keep)

@@ -91,7 +91,15 @@ class Crew:
                 if program.code is not None:
                     self._note_end(name, program)
                     self._spawn(name)
+            self._look_at_web()
             self._count_fired()
+
+    def _look_at_web(self) -> None:
+        """Start web again when all of it ended: only its inner process may die of a failpoint."""
+        web = self._world.web
+        if web is not None and web.code is not None:
+            self.kills.unexpected.append(f"web ended with {web.code}: {web.last_lines(8)}")
+            self._world.start_web()
 
     def _spawn(self, name: str) -> None:
         self._points.pop(name, None)

@@ -23,15 +23,11 @@ class Readiness:
 
     def missing(self, worker_pids: set[int], model_port: int | None = None) -> list[str]:
         """Name what does not work yet, in the order in which it comes up."""
-        missing = [] if self.web_answers() else ["web"]
+        missing = [] if web_answers(self._listen) else ["web"]
         missing += [] if self._workers_present(worker_pids) else ["workers"]
         if model_port is not None and not _answers(("127.0.0.1", model_port), "/health"):
             missing.append("local-model")
         return missing
-
-    def web_answers(self) -> bool:
-        """Whether /healthz says that requests are served."""
-        return _answers((reachable_host(self._listen[0]), self._listen[1]), "/healthz")
 
     def close(self) -> None:
         """Give the connection back."""
@@ -43,6 +39,11 @@ class Readiness:
         except DatabaseAway:
             return False
         return pids <= present
+
+
+def web_answers(listen: tuple[str, int]) -> bool:
+    """Whether /healthz says that requests are served."""
+    return _answers((reachable_host(listen[0]), listen[1]), "/healthz")
 
 
 def _answers(address: tuple[str, int], path: str) -> bool:

@@ -94,7 +94,8 @@ def query(databases: Databases, sql: str) -> str:
     try:
         with connection, connection.cursor() as cursor:
             cursor.execute(sql)
-            return str(cursor.fetchone()[0]) if cursor.description else ""
+            row = cursor.fetchone() if cursor.description else None
+            return str(row[0]) if row else ""
     finally:
         connection.close()
 

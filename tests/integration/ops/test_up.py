@@ -89,6 +89,10 @@ def test_up_serves_and_down_ends_all_of_it(machine: Machine) -> None:
     assert f"http://127.0.0.1:{machine.port}" in up.stdout
     assert "./scripts/habakkuk down" in up.stdout
 
+    doctor = json.loads(machine.run("doctor", "-o", "json").stdout)
+    wrong = {f["name"]: f for f in doctor["findings"] if f["verdict"] != "ok"}
+    assert set(wrong) <= {"model", "agents' user"}, wrong
+
     down = machine.run("down")
 
     assert down.returncode == 0

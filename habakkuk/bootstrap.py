@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -68,7 +68,7 @@ class Container:
     done: DoneListener
     selection: Selection
     models: Registry
-    handlers: Mapping[str, JobHandler]
+    handlers: dict[str, JobHandler]
     tool_pool: ToolPool
 
     @property
@@ -113,16 +113,22 @@ def build(
     """
     database_url, redis_url = _urls(settings)
     database = _database(database_url, name, pool_size)
-    redis = RedisGate(redis_url)
+    container = _assemble(
+        settings, database, RedisGate(redis_url), wake or CeleryWake(redis_url, database)
+    )
+    _add_handlers(container)
+    return container
+
+
+def _assemble(settings: Settings, database: Database, redis: RedisGate, wake: Wake) -> Container:
     handlers: dict[str, JobHandler] = {}
-    wake = wake or CeleryWake(redis_url, database)
     failpoints = _failpoints(settings)
     jobs = Jobs(database, wake, handlers)
     selection = select(settings)
     live = LiveHub(redis)
     approvals = Approvals(database, jobs)
     health = partial(_health, jobs, redis, selection)
-    container = Container(
+    return Container(
         settings=settings,
         database=database,
         redis=redis,
@@ -144,8 +150,6 @@ def build(
         handlers=handlers,
         tool_pool=ToolPool(),
     )
-    _add_handlers(container, handlers)
-    return container
 
 
 def _database(url: str, name: str, pool_size: int) -> Database:
@@ -153,7 +157,7 @@ def _database(url: str, name: str, pool_size: int) -> Database:
     return Database(url, pool_size=pool_size, name=f"habakkuk {name}")
 
 
-def _add_handlers(container: Container, handlers: dict[str, JobHandler]) -> None:
+def _add_handlers(container: Container) -> None:
     """Fill the job kinds: they need parts that need the dictionary first."""
     ports = TurnPorts(
         config=container.settings.config,
@@ -166,7 +170,7 @@ def _add_handlers(container: Container, handlers: dict[str, JobHandler]) -> None
         workspace=partial(_workspace, container.settings.home),
     )
     for handler in (TurnHandler(ports),):
-        if handlers.setdefault(handler.kind, handler) is not handler:
+        if container.handlers.setdefault(handler.kind, handler) is not handler:
             raise AssertionError(f"two handlers for the job kind {handler.kind!r}")
 
 

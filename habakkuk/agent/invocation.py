@@ -64,13 +64,21 @@ class Invocation:
             self._run.context.failpoints.hit("tool.run.after")
             self._record.result(item.call, output)
         except WaitFor as wait:
-            self._record.waits(item.call, self._opened(item.call, wait))
+            self._wait_or_refuse(item, wait, answered=resolution is not None)
         except Interrupted:
             _log.info("a call ended after its turn", call=item.call.id, tool=item.call.name)
         except Exception:  # noqa: BLE001 - the top of the thread; the turn finds no record
             _log.exception("a call could not be recorded", call=item.call.id)
         finally:
             item.done.set()
+
+    def _wait_or_refuse(self, item: Running, wait: WaitFor, *, answered: bool) -> None:
+        """Open the wait; a call waits once, or a tool could ask for ever."""
+        if answered:
+            text = f"{item.call.name} asked again after it was answered and was given up"
+            self._record.result(item.call, ToolOutput(text, is_error=True))
+        else:
+            self._record.waits(item.call, self._opened(item.call, wait))
 
     def _invoke(self, item: Running, resolution: Resolution | None) -> ToolOutput:
         turn = self._run.turn

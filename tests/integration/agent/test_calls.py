@@ -249,7 +249,7 @@ def test_a_stop_ends_running_tools_and_says_what_is_known_of_them(stack: Stack) 
     assert stack.trace("effects.log") == []
     stored = stack.container.conversations.transcript(stack.principal, admitted.session_id)
     results = [b.text for b in stored[2].message.blocks if b.type == "tool_result"]
-    assert sorted(results) == ["all is well", calls_module.STOPPED]
+    assert sorted(results) == ["all is well", invocation.STOPPED]
     assert stack.reply(stack.say("and now?")).body == "echo: and now?"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import html
 import json
 import re
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ _SNIFFED = {"", "application/octet-stream", "binary/octet-stream"}
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 _META_CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 _TAGS = re.compile(r"<(script|style|template|noscript)\b.*?</\1\s*>|<[^>]*>", re.S | re.I)
+_TITLE = re.compile(r"<title\b[^>]*>([^<]*)", re.IGNORECASE)
+_TITLE_WITHIN = 200_000
 # Parsing is quadratic in the worst pages; nobody reads more of one.
 _HTML_LIMIT = 3_000_000
 _SNIFF = 2_000
@@ -37,7 +40,7 @@ def readable(fetched: Fetched) -> Page:
     if kind in _SNIFFED:
         kind = _sniffed(fetched.body, kind)
     if kind in _HTML:
-        return _page(_decoded(fetched, html=True))
+        return _page(_decoded(fetched, page=True))
     if kind in _JSON or kind.endswith("+json"):
         return Page(_indented(_decoded(fetched)))
     if kind.startswith("text/") or kind in _TEXTS or kind.endswith("+xml"):
@@ -62,10 +65,10 @@ def _sniffed(body: bytes, kind: str) -> str:
     return "text/plain"
 
 
-def _decoded(fetched: Fetched, *, html: bool = False) -> str:
+def _decoded(fetched: Fetched, *, page: bool = False) -> str:
     named = _CHARSET.search(fetched.content_type)
     charset = named[1] if named else None
-    if charset is None and html:
+    if charset is None and page:
         found = _META_CHARSET.search(fetched.body[:_SNIFF])
         charset = found[1].decode("ascii", "replace") if found else None
     try:
@@ -91,8 +94,6 @@ def _page(source: str) -> Page:
     import trafilatura  # noqa: PLC0415 - see above
 
     source = source[:_HTML_LIMIT]
-    found = trafilatura.extract_metadata(source).title
-    title = " ".join(clean(found).split())[:300] if found else None
     text = trafilatura.extract(
         source,
         output_format="markdown",
@@ -102,13 +103,16 @@ def _page(source: str) -> Page:
         favor_recall=True,
         deduplicate=False,
     )
-    return Page(clean(text or _stripped(source)), title)
+    return Page(clean(text or _stripped(source)), _title(source))
+
+
+def _title(source: str) -> str | None:
+    found = _TITLE.search(source, 0, _TITLE_WITHIN)
+    return " ".join(html.unescape(found[1]).split())[:300] or None if found else None
 
 
 def _stripped(source: str) -> str:
     """Return the words of a page in which no article was found."""
-    import html  # noqa: PLC0415 - its tables are needed here only
-
     text = html.unescape(_TAGS.sub(" ", source))
     lines = (" ".join(line.split()) for line in text.splitlines())
     return "\n".join(line for line in lines if line)

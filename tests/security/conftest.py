@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from habakkuk.ops.account import agent_user
 from tests.fakes.pages import FakeNetwork, PageServer, page_server
 
 
@@ -17,3 +18,9 @@ def pages() -> Iterator[PageServer]:
 def network(pages: PageServer) -> FakeNetwork:
     """A network in which nothing leaves loopback and everything is noted."""
     return FakeNetwork(pages.port)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _agent_user() -> None:
+    """As root commands need their user."""
+    agent_user()

@@ -6,6 +6,7 @@ import signal
 
 from pydantic import Field
 
+from habakkuk.core.errors import ToolError
 from habakkuk.tools.commands import Ended, Order
 from habakkuk.tools.contract import Risk, ToolArgs, ToolContext, ToolOutput, tool
 from habakkuk.tools.texts import encode
@@ -37,7 +38,8 @@ def exec(args: ExecArgs, context: ToolContext) -> ToolOutput:
     It gets no input and a fresh environment. When it ends, everything that it started ends too: a
     server or a job in the background does not stay.
     """
-    encode(args.command, "the command")
+    if len(encode(args.command, "the command")) > _SCRIPT_BYTES:
+        raise ToolError("the command is too long; write it to a file and run that")
     with open_workspace(context.workspace) as workspace, workspace.folder(args.cwd):
         folder = context.workspace.joinpath(*inside(args.cwd, context.workspace))
     order = Order(args.command, folder, args.timeout_seconds)

@@ -33,7 +33,7 @@ def list_dir(args: ListDirArgs, context: ToolContext) -> ToolOutput:
     """
     lines: list[str] = []
     with open_workspace(context.workspace) as workspace:
-        for line in _entries(workspace, args.path, args.depth, ""):
+        for line in _entries(workspace, args.path or ".", args.depth, ""):
             context.interrupt.check()
             if len(lines) == _MOST:
                 lines.append(f"[more than {_MOST} entries; list a folder of it, or less deep]")

@@ -1,0 +1,82 @@
+"""For each tool of the product, how it is called well, and how it is made to give very much.
+
+A new tool adds its line here: the suite runs over every tool that it finds, and a tool without a
+sample fails it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from habakkuk.tools.contract import ToolContext
+from tests.fakes.pages import PUBLIC, FakeNetwork, PageServer, response
+from tests.fakes.toolbox import context, services
+
+LONG = "".join(f"line {number}\n" for number in range(60_000))
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Arguments for one good call; `long`: for one whose result is very long, if there is one."""
+
+    good: Mapping[str, Any]
+    long: Mapping[str, Any] | None = None
+    # Arguments with which it takes longer than anybody waits.
+    stalls: Mapping[str, Any] | None = None
+    # Arguments that are text, to be filled with what is no ordinary text.
+    texts: tuple[str, ...] = field(default=())
+
+
+SAMPLES: Mapping[str, Sample] = {
+    "read_file": Sample({"path": "file.txt"}, {"path": "long.txt"}, texts=("path",)),
+    "write_file": Sample({"path": "new/file.txt", "content": "x"}, texts=("path", "content")),
+    "edit_file": Sample(
+        {"path": "file.txt", "old": "text", "new": "words"}, texts=("path", "old", "new")
+    ),
+    "list_dir": Sample({"path": "."}, {"path": "many"}, texts=("path",)),
+    "exec": Sample(
+        {"command": "echo hello"},
+        {"command": "cat long.txt"},
+        {"command": "trap '' TERM; touch started; sleep 600"},
+        texts=("command", "cwd"),
+    ),
+    "fetch_url": Sample(
+        {"url": "http://site.example/"},
+        {"url": "http://site.example/long", "max_chars": 100_000},
+        {"url": "http://site.example/stalled"},
+        texts=("url",),
+    ),
+    "read_output": Sample({"handle": "{kept}"}, {"handle": "{kept}"}, texts=("handle",)),
+}
+
+
+def prepared(tmp_path: Path, pages: PageServer) -> ToolContext:
+    """Return the context of a call in a workspace and a network with something in them."""
+    network = FakeNetwork(pages.port, {"site.example": [[PUBLIC]]})
+    pages.answers |= {"/": response(b"a page"), "/long": response(LONG.encode())}
+    workspace = tmp_path / "home" / "agents" / "habakkuk" / "workspace"
+    given = services(tmp_path / "home", web=network.web())
+    where = context(workspace, given)
+    (workspace / "many").mkdir(parents=True)
+    (workspace / "file.txt").write_text("some text\n")
+    (workspace / "long.txt").write_text(LONG)
+    (workspace / "bytes.txt").write_bytes(b"a\xff\xfeb\n")
+    Path(os.fsdecode(os.fsencode(workspace) + b"/many/odd-\xff-name")).touch()
+    (workspace / "many" / "000").touch()
+    return where
+
+
+def crowd(where: ToolContext) -> None:
+    """Fill the folder `many`."""
+    for number in range(700):
+        (where.workspace / "many" / f"{number:03d}").touch()
+
+
+def filled(arguments: Mapping[str, Any], where: ToolContext) -> dict[str, Any]:
+    """Return the arguments with the handle of an output that this session has."""
+    kept = where.services.outputs.keep(where.session_id, LONG)
+    return {key: kept if value == "{kept}" else value for key, value in arguments.items()}

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import pytest
+
+from habakkuk.core.errors import ToolError
+from habakkuk.core.http import Fetched
+from habakkuk.tools.pages import Page, readable
+
+ARTICLE = """<!doctype html><html><head><title> A  title
+of two lines </title><script>evil()</script><style>p {color: red}</style></head><body>
+<nav><a href="/">Home</a></nav><article><h1>Heading</h1>
+<p>First paragraph with <a href="https://example.com/x">a link</a> and <b>bold</b> words in it.</p>
+<ul><li>one thing</li><li>another thing</li></ul>
+<p>Second paragraph that is long enough to be taken for the text of an article by everybody.</p>
+<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table>
+</article><footer>Imprint</footer></body></html>"""
+
+
+def page(body: bytes, kind: str = "text/html") -> Page:
+    return readable(Fetched("http://site.example/x", 200, kind, body, cut=False))
+
+
+def test_a_page_becomes_markdown_with_links_and_without_scripts() -> None:
+    found = page(ARTICLE.encode())
+    assert "[a link](https://example.com/x)" in found.text
+    assert "# Heading" in found.text
+    assert "- one thing" in found.text
+    assert "evil" not in found.text
+    assert "color" not in found.text
+
+
+def test_the_title_is_one_line() -> None:
+    assert page(ARTICLE.encode()).title == "A title of two lines"
+
+
+def test_a_table_stays_a_table() -> None:
+    assert "| 1 | 2 |" in page(ARTICLE.encode()).text
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["<p>few words</p>", "few words", "<div><div>few words", "<html><body>few words</body></html>"],
+)
+def test_a_page_without_an_article_gives_its_words(source: str) -> None:
+    assert "few words" in page(source.encode()).text
+
+
+@pytest.mark.parametrize("source", ["", " ", "<html></html>", "<!-- only this -->", "<", "<<<>>>"])
+def test_an_empty_page_gives_little_and_no_error(source: str) -> None:
+    assert len(page(source.encode()).text) < 20
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "expected"),
+    [
+        ("text/plain", b"plain", "plain"),
+        ("text/plain; charset=iso-8859-2", "žluť".encode("iso-8859-2"), "žluť"),
+        ("text/plain; charset=nonsense", b"plain", "plain"),
+        ("text/plain; charset=base64", b"plain", "plain"),
+        ("text/csv", b"a,b", "a,b"),
+        ("text/markdown", b"# x", "# x"),
+        ("application/json", b'{"a":[1,"\xc3\xa9"]}', '{\n "a": [\n  1,\n  "é"\n ]\n}'),
+        ("application/ld+json", b"[1]", "[\n 1\n]"),
+        ("application/json", b"{broken", "{broken"),
+        ("application/json", b"[" * 100_000, "[" * 100_000),
+        ("application/atom+xml", b"<feed/>", "<feed/>"),
+        ("", b"plain", "plain"),
+        ("application/octet-stream", "žluť".encode(), "žluť"),
+        ("TEXT/PLAIN", b"plain", "plain"),
+    ],
+)
+def test_texts_come_as_they_are(kind: str, body: bytes, expected: str) -> None:
+    assert page(body, kind).text == expected
+
+
+def test_a_page_that_names_its_encoding_inside() -> None:
+    body = '<meta charset="windows-1250"><p>žluťoučký kůň je hezký</p>'.encode("windows-1250")
+    assert "žluťoučký kůň" in page(body).text
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("image/png", b"\x89PNG"),
+        ("application/pdf", b"%PDF"),
+        ("application/zip", b"PK"),
+        ("video/mp4", b""),
+        ("application/octet-stream", b"\x00\x01\x02"),
+        ("", b"\xff\xfe\xfd"),
+    ],
+)
+def test_what_is_no_text_is_refused_by_its_kind(kind: str, body: bytes) -> None:
+    with pytest.raises(ToolError, match=r"not text.*pages, texts and JSON"):
+        page(body, kind)
+
+
+def test_a_character_cut_in_two_still_lets_a_text_be_known() -> None:
+    assert page("é".encode() * 1500, "").text == "é" * 1500
+
+
+def test_text_that_cannot_be_stored_is_cleaned() -> None:
+    assert page(b"a\x00b", "text/plain").text == "a\ufffdb"

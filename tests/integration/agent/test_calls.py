@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import text as sql
 
 from habakkuk.agent import invocation
+from habakkuk.agent.calls import STOPPED
 from habakkuk.agent.repair import INTERRUPTED
 from habakkuk.conversations.types import ChatKind, Outcome
 from habakkuk.gateway.types import Admitted
@@ -249,7 +250,7 @@ def test_a_stop_ends_running_tools_and_says_what_is_known_of_them(stack: Stack) 
     assert stack.trace("effects.log") == []
     stored = stack.container.conversations.transcript(stack.principal, admitted.session_id)
     results = [b.text for b in stored[2].message.blocks if b.type == "tool_result"]
-    assert sorted(results) == ["all is well", invocation.STOPPED]
+    assert sorted(results) == ["all is well", STOPPED]
     assert stack.reply(stack.say("and now?")).body == "echo: and now?"
 
 

@@ -63,7 +63,7 @@ class Commands:
     ) -> None:
         """Take this process's environment, of which commands get a little, and its home."""
         self._variables = _allowed(process or {})
-        self._home = home
+        self._home = home.resolve() if home else None
         self._user = user
 
     def run(self, order: Order, workspace: Path, interrupt: Interrupt) -> Ended:
@@ -91,7 +91,9 @@ class Commands:
 
     def _sheet(self, order: Order, workspace: Path) -> dict[str, object]:
         user = self._agent_user()
-        hide = self._hidden(workspace, user) if user else None
+        # Folders above may be reached by links; those that the links lead to are what counts.
+        real = workspace.resolve()
+        hide = self._hidden(real, user) if user else None
         variables = dict(self._variables) | {AGENT_VARIABLE: "1"}
         if user is not None:
             variables["HOME"] = str(workspace)
@@ -100,10 +102,10 @@ class Commands:
             "variables": {"HOME": str(workspace)} | variables,
             "folder": str(order.folder),
             "seconds": order.seconds,
-            "workspace": str(workspace),
+            "workspace": str(real),
             "user": [user.uid, user.gid] if user else None,
             "hide": str(hide) if hide else None,
-            "objection": self._objection(workspace, user) if user else None,
+            "objection": self._objection(real, user) if user else None,
         }
 
     def _agent_user(self) -> AgentUser | None:

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import codecs
-import html
 import json
 import re
+import subprocess
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 from habakkuk.core.errors import ToolError
 from habakkuk.core.http import Fetched
+from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.text import clean
 
 _HTML = {"text/html", "application/xhtml+xml"}
-_JSON = {"application/json"}
-_TEXTS = {"application/xml", "application/javascript", "application/yaml", "application/toml"}
+_TEXTS = {
+    "application/json",
+    "application/xml",
+    "application/javascript",
+    "application/yaml",
+    "application/toml",
+}
 _SNIFFED = {"", "application/octet-stream", "binary/octet-stream"}
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 _META_CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
-_TAGS = re.compile(r"<(script|style|template|noscript)\b.*?</\1\s*>|<[^>]*>", re.S | re.I)
-_TITLE = re.compile(r"<title\b[^>]*>([^<]*)", re.IGNORECASE)
-_TITLE_WITHIN = 200_000
-# Parsing is quadratic in the worst pages; nobody reads more of one.
+_PROGRAM = str(Path(__file__).with_name("markdown.py"))
 _HTML_LIMIT = 3_000_000
+_SECONDS = 20.0
 _SNIFF = 2_000
 
 
@@ -34,16 +40,17 @@ class Page:
     title: str | None = None
 
 
-def readable(fetched: Fetched) -> Page:
-    """Return an answer's text. Raises ToolError that says what it is when it is none."""
+def readable(fetched: Fetched, interrupt: Interrupt) -> Page:
+    """Return an answer's text.
+
+    Raises ToolError that says what it is when it is none, and Interrupted.
+    """
     kind = fetched.content_type.partition(";")[0].strip().lower()
     if kind in _SNIFFED:
         kind = _sniffed(fetched.body, kind)
     if kind in _HTML:
-        return _page(_decoded(fetched, page=True))
-    if kind in _JSON or kind.endswith("+json"):
-        return Page(_indented(_decoded(fetched)))
-    if kind.startswith("text/") or kind in _TEXTS or kind.endswith("+xml"):
+        return _page(_decoded(fetched, page=True), interrupt)
+    if kind.startswith("text/") or kind in _TEXTS or kind.endswith(("+xml", "+json")):
         return Page(_decoded(fetched))
     raise ToolError(
         f"{fetched.url} is {kind or 'data of no named type'} ({len(fetched.body)} bytes), not text;"
@@ -79,40 +86,29 @@ def _decoded(fetched: Fetched, *, page: bool = False) -> str:
     return clean(text)
 
 
-def _indented(text: str) -> str:
-    """Return JSON with line breaks, so that it can be cut and read; else what came."""
-    if "\n" in text.strip():
-        return text
-    try:
-        return json.dumps(json.loads(text), ensure_ascii=False, indent=1)
-    except (ValueError, RecursionError):
-        return text
+def _page(source: str, interrupt: Interrupt) -> Page:
+    """Have a page turned by a program of its own. Raises ToolError, Interrupted."""
+    told = _turned(source[:_HTML_LIMIT].encode(), interrupt)
+    return Page(clean(told["text"]), clean(told["title"]) or None)
 
 
-def _page(source: str) -> Page:
-    # Slow to import (0.2 s, 12 MB): only workers that read a page pay for it.
-    import trafilatura  # noqa: PLC0415 - see above
-
-    source = source[:_HTML_LIMIT]
-    text = trafilatura.extract(
-        source,
-        output_format="markdown",
-        include_links=True,
-        include_tables=True,
-        include_comments=False,
-        favor_recall=True,
-        deduplicate=False,
-    )
-    return Page(clean(text or _stripped(source)), _title(source))
-
-
-def _title(source: str) -> str | None:
-    found = _TITLE.search(source, 0, _TITLE_WITHIN)
-    return " ".join(html.unescape(found[1]).split())[:300] or None if found else None
-
-
-def _stripped(source: str) -> str:
-    """Return the words of a page in which no article was found."""
-    text = html.unescape(_TAGS.sub(" ", source))
-    lines = (" ".join(line.split()) for line in text.splitlines())
-    return "\n".join(line for line in lines if line)
+def _turned(source: bytes, interrupt: Interrupt) -> dict[str, str]:
+    with (
+        subprocess.Popen(
+            [sys.executable, "-I", _PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={},
+        ) as program,
+        interrupt.freeing(program.kill),
+    ):
+        try:
+            output, _ = program.communicate(source, timeout=_SECONDS)
+        except subprocess.TimeoutExpired:
+            program.kill()
+            output = b""
+    interrupt.check()
+    if program.returncode != 0:
+        raise ToolError("this page takes too long to read, or too much memory")
+    return dict(json.loads(output))

@@ -27,7 +27,9 @@ def response(
 
 def redirect(location: str, status: str = "302 Found") -> bytes:
     """Return a redirect, its location as the bytes that a careless server would send."""
-    return response(b"", status=status, more=b"location: " + location.encode("utf-8", "surrogatepass") + b"\r\n")
+    return response(
+        b"", status=status, more=b"location: " + location.encode("utf-8", "surrogatepass") + b"\r\n"
+    )
 
 
 @dataclass

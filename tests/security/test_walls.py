@@ -253,6 +253,17 @@ def test_the_workspace_is_reached_by_its_whole_path(house: House) -> None:
     assert (house.workspace / "where").read_text() == f"{house.workspace}\n"
 
 
+def test_a_home_reached_by_a_link_is_closed_alike(house: House) -> None:
+    link = house.home.parent / "linked"
+    link.symlink_to(house.home)
+    workspace = link / "agents" / "habakkuk" / "workspace"
+    commands = Commands(PLAIN, link)
+    script = f"echo made > by_link; cat {house.home}/.env {link}/.env"
+    ended = commands.run(Order(script, workspace, 30), workspace, Interrupt())
+    assert (house.workspace / "by_link").read_text() == "made\n"
+    assert (CANARY in ended.output.text()) is (not AS_ROOT)
+
+
 def test_doctor_tells_what_is_open(house: House) -> None:
     told = "\n".join(open_walls(house.home))
     if AS_ROOT:

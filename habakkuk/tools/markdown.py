@@ -1,0 +1,78 @@
+"""Turn a page into Markdown: `python -I markdown.py`, HTML in as UTF-8, JSON out.
+
+A program of its own, with limits of its own: pages are written by anybody, the parser is C, and
+some pages keep it busy for minutes. It imports nothing of Habakkuk and holds none of its secrets.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import resource
+import sys
+
+import trafilatura
+
+_CPU_SECONDS = 15
+_MEMORY = 1_500_000_000
+# Bounded, so that a page of nothing but beginnings of titles costs no more than another.
+_TITLE = re.compile(r"<title\b[^>]{0,500}>([^<]{0,1000})", re.IGNORECASE)
+_TAG = re.compile(r"<!--.{0,5000}?-->|<[^<>]{0,5000}>", re.DOTALL)
+_PROGRAM = re.compile(r"<(script|style|template|noscript)\b", re.IGNORECASE)
+_TITLE_LENGTH = 300
+
+
+def main() -> None:
+    """Read, turn, write."""
+    source = sys.stdin.buffer.read().decode("utf-8", "replace")
+    told = {"text": _markdown(source), "title": _title(source)}
+    sys.stdout.buffer.write(json.dumps(told).encode())
+
+
+def _markdown(source: str) -> str:
+    found = trafilatura.extract(
+        source,
+        output_format="markdown",
+        include_links=True,
+        include_tables=True,
+        include_comments=False,
+        favor_recall=True,
+    )
+    return found or _words(source)
+
+
+def _words(source: str) -> str:
+    """Return the words of a page, or a piece of one, in which no article was found."""
+    text = html.unescape(_TAG.sub(" ", _without_programs(source)))
+    lines = (" ".join(line.split()) for line in text.splitlines())
+    return "\n".join(line for line in lines if line)
+
+
+def _without_programs(source: str) -> str:
+    """Cut scripts and styles out, each up to its end or the page's."""
+    parts: list[str] = []
+    at = 0
+    while begun := _PROGRAM.search(source, at):
+        parts.append(source[at : begun.start()])
+        ended = re.compile(f"</{begun[1]}", re.IGNORECASE).search(source, begun.end())
+        if ended is None:
+            return "".join(parts)
+        at = ended.start()
+    return "".join((*parts, source[at:]))
+
+
+def _title(source: str) -> str:
+    found = _TITLE.search(source)
+    return " ".join(html.unescape(found[1]).split())[:_TITLE_LENGTH] if found else ""
+
+
+def _limit() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS))
+    if sys.platform == "linux":
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+
+
+if __name__ == "__main__":
+    _limit()
+    main()

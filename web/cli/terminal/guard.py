@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 import pwd
 
+from habakkuk.core.agent_user import AGENT_USER, AGENT_VARIABLE
 from habakkuk.core.config.environment import read_environment
 from habakkuk.core.errors import Forbidden
-
-AGENT_USER = "habakkuk-agent"
-AGENT_VARIABLE = "HABAKKUK_AGENT_COMMAND"
 
 
 def refuse_agents() -> None:

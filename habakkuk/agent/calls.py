@@ -74,24 +74,29 @@ class StepCalls:
         return journal.of_step(self._run.context.database, self._record.place)
 
     def _ended_waits(self, entries: dict[str, JournalEntry]) -> dict[str, Wait]:
-        """Return the waits that were resolved and not used yet, by id."""
-        if not any(entry.state is CallState.WAITING for entry in entries.values()):
+        """Return the waits that were resolved, by id, when an open call may need one."""
+        if all(entry.state is CallState.DONE for entry in entries.values()):
             return {}
         with self._run.context.database.transaction() as work:
             waits = self._run.context.waits(work)
-        return {wait.id: wait for wait in waits if wait.outcome is not None and not wait.consumed}
+        return {wait.id: wait for wait in waits if wait.outcome is not None}
 
     def _ready(
         self, call: ToolCall, entries: dict[str, JournalEntry], ended: dict[str, Wait]
     ) -> _Ready | None:
         """Return the call when it can go on: new, found running, or no longer waiting."""
         entry = entries.get(call.id)
-        if entry is None or entry.state is CallState.RUNNING:
+        if entry is None:
             return _Ready(call, entry, None)
         if entry.state is CallState.DONE:
             return None
-        wait = ended.get(self._gate.wait_id(call)) or ended.get(self._invocation.wait_id(call))
-        return _Ready(call, entry, wait) if wait is not None else None
+        own = ended.get(self._invocation.wait_id(call))
+        if entry.state is CallState.RUNNING:
+            # A crash while it used its answer: when it runs again it needs the answer again.
+            return _Ready(call, entry, own)
+        asked = [wait for wait in (ended.get(self._gate.wait_id(call)), own) if wait is not None]
+        fresh = [wait for wait in asked if not wait.consumed]
+        return _Ready(call, entry, fresh[0]) if fresh else None
 
     def _go_on(self, ready: Sequence[_Ready]) -> None:
         """Refuse, ask or run each of these; the calls that run do so together."""
@@ -116,11 +121,11 @@ class StepCalls:
         if tool is None:
             names = ", ".join(sorted(self._tools)) or "none"
             return f"there is no tool {call.name!r}; the tools are: {names}"
+        if item.entry is not None and item.entry.state is CallState.RUNNING:
+            return None if tool.replayable else INTERRUPTED
         if item.wait is not None:
             approval = item.wait.kind == APPROVAL
             return self._gate.answered(call, item.wait) if approval else None
-        if item.entry is not None:
-            return None if tool.replayable else INTERRUPTED
         try:
             args = tool.parse(call.input)
         except ToolError as error:

@@ -160,6 +160,17 @@ def test_a_waiting_call_waits_on_over_a_restart(stack: Stack) -> None:
     assert len(stack.trace("effects.log")) == 1
 
 
+def test_an_answer_that_a_crash_kept_from_its_call_is_given_again(stack: Stack) -> None:
+    points = Points({"tool.start.after": 2})
+    stack.start(points)
+    admitted = stack.say('[[tool ask {"question": "which?"}]] go')
+    resolve(stack, open_wait(stack, admitted), "answered", text="the red one")
+    crashed(stack, points, "tool.start.after", 2)
+    assert stack.journal(admitted)["ask"] == ("running", "")
+    restart(stack, admitted)
+    assert "answered: the red one" in stack.reply(admitted).body
+
+
 def test_two_waits_are_answered_in_any_order(stack: Stack) -> None:
     stack.start()
     admitted = stack.say('[[tool ask {"question": "a"}]] [[tool ask {"question": "b"}]] go')

@@ -12,7 +12,7 @@ class AskArgs(ToolArgs):
     expires_in: float | None = None
 
 
-@tool(risk=Risk.READ, timeout_s=5, own_state=True)
+@tool(risk=Risk.READ, timeout_s=5, replayable=True, own_state=True)
 def ask(args: AskArgs, context: ToolContext) -> ToolOutput:
     """Ask a person and return the answer."""
     if context.resolution is None:

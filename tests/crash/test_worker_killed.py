@@ -17,7 +17,7 @@ _number = itertools.count()
 SURFACES = list(Surface)
 IN_THE_STREAM = "model.text=#6"
 IN_THE_TOOL = "tool.run.after=#1"
-BEFORE_COMPLETION = "job.finish.before=#1"
+BEFORE_COMPLETION = "turn.end.before=#1"
 AFTER_COMPLETION = "turn.end.after=#1"
 
 

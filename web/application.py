@@ -18,9 +18,12 @@ from habakkuk.core.config.settings import Settings, load_settings
 from habakkuk.core.log import configure_logging
 from habakkuk.ops.run_file import resolve_settings
 from web.answers import json_answer
-from web.api import approvals, chat, sessions, turns
+from web.api import approvals, chat, conversations, sessions, turns, work
+from web.auth.door import Door
+from web.auth.views import add_login
 from web.bodies import StrictRequest
 from web.cli import group
+from web.dashboard import add_dashboard
 from web.errors import add_error_handlers, explain_validation
 from web.guards import Guards, needs, open_to_all
 from web.headers import add_headers_and_log
@@ -28,9 +31,17 @@ from web.health import Health, HealthBody
 from web.hosts import allowed_hosts
 from web.interop import openai
 from web.site import Site
-from web.throttle import Throttle
 
 _POOL_SIZE = 20
+_APIS = (
+    chat.api,
+    conversations.api,
+    turns.api,
+    sessions.api,
+    approvals.api,
+    work.api,
+    openai.api,
+)
 
 
 def make_application(settings: Settings | None) -> Flask:
@@ -68,10 +79,12 @@ def application(container: Container) -> Flask:
     app.extensions["habakkuk"] = Site(container)
     health = Health(container)
     add_headers_and_log(app)
-    Guards(allowed_hosts(settings), Throttle(container.clock.monotonic), health).add_to(app)
+    Guards(allowed_hosts(settings), Door(container).principal, health).add_to(app)
     add_error_handlers(app)
-    for api in (chat.api, turns.api, sessions.api, approvals.api, openai.api):
+    for api in _APIS:
         app.register_api(api)
+    add_login(app, container)
+    add_dashboard(app)
     _add_own_routes(app, health)
     app.cli.add_command(group())
     hops = settings.config.trusted_proxies

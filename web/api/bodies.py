@@ -17,11 +17,15 @@ ConversationName = Annotated[
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,100}$")]
 
 
-class _Body(BaseModel):
+class Body(BaseModel):
+    """What every JSON body keeps to: nothing unknown, no type bent into another."""
+
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class _Query(BaseModel):
+class Query(BaseModel):
+    """What every query string keeps to: nothing unknown."""
+
     model_config = ConfigDict(extra="forbid")
 
     @classmethod
@@ -37,7 +41,7 @@ class _Query(BaseModel):
         return super().model_json_schema()
 
 
-class SendBody(_Body):
+class SendBody(Body):
     """A message to a conversation. The same `id` again changes nothing."""
 
     conversation: ConversationName
@@ -69,26 +73,26 @@ class IdPath(BaseModel):
     id: Id
 
 
-class HistoryQuery(_Query):
+class HistoryQuery(Query):
     """Which part of a history: the newest `limit` messages before `before`."""
 
     limit: int = Field(default=50, ge=1, le=200)
     before: int | None = Field(default=None, ge=1, le=2**62)
 
 
-class EventsQuery(_Query):
+class EventsQuery(Query):
     """Where a stream goes on: after this sequence number."""
 
     after: int | None = Field(default=None, ge=0, le=2**62)
 
 
-class ListQuery(_Query):
+class ListQuery(Query):
     """How many to list."""
 
     limit: int = Field(default=50, ge=1, le=200)
 
 
-class WaitQuery(_Query):
+class WaitQuery(Query):
     """How many seconds to wait for the turn's end."""
 
     wait: float = Field(default=0, ge=0, le=300, allow_inf_nan=False)

@@ -1,0 +1,21 @@
+"""The pages for a browser, one package a page."""
+
+from __future__ import annotations
+
+from flask import Flask
+
+from web.dashboard.assets import Assets
+from web.dashboard.chat import views as chat
+from web.dashboard.files import files
+from web.dashboard.jobs import views as jobs
+from web.dashboard.overview import views as overview
+from web.dashboard.shell import Shell
+
+
+def add_dashboard(app: Flask) -> None:
+    """Add the pages and their files to the application."""
+    assets = Assets()
+    Shell(assets).add_to(app)
+    app.register_blueprint(files(assets))
+    for page in (chat.page, overview.page, jobs.page):
+        app.register_blueprint(page)

@@ -1,0 +1,95 @@
+"""What every page has around it: its headers, the addresses of its files, how times are said."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from flask import Flask, Response, g, request
+
+from web.dashboard.assets import Assets
+from web.site import principal
+
+# Nothing inline and nothing from elsewhere: what a message smuggles in can neither run nor call.
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "connect-src 'self'",
+        "font-src 'self'",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    )
+)
+_STYLES = ("tokens", "base", "shell", "chat", "prose", "cards", "tables")
+_UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
+
+
+class Shell:
+    """Dresses the pages of one application."""
+
+    def __init__(self, assets: Assets) -> None:
+        """Take where the files are."""
+        self._assets = assets
+
+    def add_to(self, app: Flask) -> None:
+        """Give templates what they use, and pages their headers."""
+        app.context_processor(self._context)
+        app.after_request(_dress)
+        app.add_template_filter(ago)
+        app.add_template_filter(exact)
+        app.add_template_filter(span)
+
+    def _context(self) -> dict[str, Any]:
+        assets = self._assets
+        visitor = visiting()
+        return {
+            "asset": assets.url,
+            "styles": [assets.url(f"style/{name}.css") for name in _STYLES],
+            "modules": [assets.bundle, *assets.modules],
+            "here": request.path,
+            "owner": "principal" in g and principal().sees(None),
+        }
+
+
+def _dress(response: Response) -> Response:
+    if response.mimetype == "text/html":
+        response.headers["Content-Security-Policy"] = POLICY
+    return response
+
+
+def ago(moment: datetime | None, now: datetime | None = None) -> str:
+    """Return a moment as people say it: `just now`, `5 minutes ago`, else its date."""
+    if moment is None:
+        return "never"
+    seconds = ((now or datetime.now(UTC)) - moment).total_seconds()
+    if seconds < _UNITS[-1][0]:
+        return "just now"
+    for size, unit in _UNITS:
+        count = int(seconds // size)
+        if count and unit != "day":
+            return f"{count} {unit}{'' if count == 1 else 's'} ago"
+        if count:
+            break
+    return moment.strftime("%Y-%m-%d")
+
+
+def exact(moment: datetime | None) -> str:
+    """Return a moment for machines and for whoever hovers over it."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if moment else ""
+
+
+def span(start: datetime | None, end: datetime | None = None) -> str:
+    """Return how long something took, or takes until now: `34 s`, `5 min`, `2 h 5 min`."""
+    if start is None:
+        return ""
+    seconds = max(0, int(((end or datetime.now(UTC)) - start).total_seconds()))
+    if seconds < 60:  # noqa: PLR2004 - seconds of a minute
+        return f"{seconds} s"
+    minutes = seconds // 60
+    if minutes < 60:  # noqa: PLR2004 - minutes of an hour
+        return f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60} min"

@@ -1,0 +1,133 @@
+// What a person does to a conversation.
+
+import { call, get, post, chat, conversation } from "./api.js";
+import { follow, leave } from "./follow.js";
+import { attempt, tell } from "./notes.js";
+import * as state from "./state.js";
+
+const PAGE = 50;
+const GONE = 404;
+
+const fresh = () => `c-${crypto.randomUUID().slice(0, 13)}`;
+
+// The list.
+
+export async function refreshList(query = "", archived = false) {
+  const q = encodeURIComponent(query);
+  const shown = Math.max(PAGE, Math.min(200, state.list.peek().conversations.length));
+  const found = await get(`/api/conversations?limit=${shown}&q=${q}&archived=${archived}`);
+  state.list.value = found;
+}
+
+export async function moreOfList(archived) {
+  const { conversations, total } = state.list.peek();
+  const before = encodeURIComponent(conversations.at(-1).updated);
+  const found = await get(`/api/conversations?before=${before}&archived=${archived}&limit=${PAGE}`);
+  state.list.value = { conversations: [...conversations, ...found.conversations], total };
+}
+
+// Where one is.
+
+export async function show(name, { push = true } = {}) {
+  leave();
+  state.reset(name);
+  document.body.classList.remove("listing");
+  if (push) history.pushState(null, "", name ? `/c/${encodeURIComponent(name)}` : "/");
+  if (!name) return;
+  try {
+    const page = await get(`${conversation(name)}?limit=${PAGE}`);
+    if (state.name.peek() === name) state.take(page);
+  } catch (error) {
+    if (error.status !== GONE) return tell(error.message);
+  }
+  if (state.name.peek() === name) follow(name);
+}
+
+export async function loadEarlier() {
+  const name = state.name.peek();
+  const before = state.rows.peek()[0]?.seq;
+  if (!before || !state.earlier.peek()) return;
+  const page = await get(`${conversation(name)}?limit=${PAGE}&before=${before}`);
+  if (state.name.peek() === name) state.addEarlier(page);
+}
+
+// Messages.
+
+export async function send(text, agent) {
+  let name = state.name.peek();
+  const begins = !name;
+  if (begins) {
+    name = fresh();
+    state.reset(name);
+    history.pushState(null, "", `/c/${name}`);
+  }
+  const id = crypto.randomUUID();
+  const mine = { key: id, text, failed: null, name, agent };
+  state.sending.value = [...state.sending.peek(), mine];
+  if (begins) follow(name);
+  await deliver(mine);
+}
+
+// The same id again changes nothing on the server, so a try after a lost answer is safe.
+export async function deliver(mine) {
+  change(mine.key, { failed: null });
+  try {
+    const body = { conversation: mine.name, text: mine.text, id: mine.key };
+    if (mine.agent) body.agent = mine.agent;
+    const sent = await post("/api/chat", body);
+    if (state.name.peek() !== mine.name) return;
+    state.session.value = sent.session;
+    if (!sent.turn || state.rows.peek().some((row) => row.seq === sent.seq)) return drop(mine.key);
+    change(mine.key, { seq: sent.seq });
+    state.opened(sent.turn, state.running.peek()?.id === sent.turn ? "running" : "queued");
+  } catch (error) {
+    change(mine.key, { failed: error.message });
+  }
+}
+
+function change(key, fields) {
+  state.sending.value = state.sending
+    .peek()
+    .map((one) => (one.key === key ? { ...one, ...fields } : one));
+}
+
+export function drop(key) {
+  state.sending.value = state.sending.peek().filter((one) => one.key !== key);
+}
+
+export const stop = () => attempt(() => post(`${chat(state.name.peek())}/stop`));
+export const retry = () => attempt(() => post(`${conversation(state.name.peek())}/retry`));
+
+const message = (seq) => `${conversation(state.name.peek())}/messages/${seq}`;
+
+export async function edit(row, text) {
+  const done = await attempt(() => call("PATCH", message(row.seq), { text }));
+  if (done) state.changeRow(row.seq, { text });
+  return Boolean(done);
+}
+
+export async function withdraw(row) {
+  const done = await attempt(() => call("DELETE", message(row.seq)));
+  if (!done) return;
+  state.changeRow(row.seq, { state: "withdrawn" });
+  const others = state.rows.peek().some((one) => one.turn === row.turn && one.state === "queued");
+  if (!others) state.open.value = state.open.peek().filter((turn) => turn.id !== row.turn);
+}
+
+// The conversation itself.
+
+async function patch(fields) {
+  const name = state.name.peek();
+  const about = await attempt(() => call("PATCH", conversation(name), fields));
+  if (about && state.name.peek() === name) state.about.value = about;
+  return about;
+}
+
+export const rename = (title) => patch({ title });
+export const archive = (archived) => patch({ archived });
+
+export async function remove() {
+  const done = await attempt(() => call("DELETE", conversation(state.name.peek())));
+  if (done) await show(null);
+  return Boolean(done);
+}

@@ -1,0 +1,42 @@
+// Calls to the server: JSON in, JSON out, one sentence when it went wrong.
+
+export class Failure extends Error {
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export async function call(method, path, body) {
+  const headers = { Accept: "application/json" };
+  const token = document.querySelector('meta[name="csrf-token"]')?.content;
+  if (token) headers["X-CSRF-Token"] = token;
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  let answer;
+  try {
+    answer = await fetch(path, {
+      method,
+      headers,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      credentials: "same-origin",
+    });
+  } catch {
+    throw new Failure(0, "The server does not answer. Try again when the connection is back.");
+  }
+  const value = await answer.json().catch(() => null);
+  if (answer.ok) return value;
+  throw new Failure(answer.status, sentence(value?.error?.message, answer.status));
+}
+
+function sentence(message, status) {
+  if (!message) return `The server answered ${status}. Try again in a moment.`;
+  const begun = message[0].toUpperCase() + message.slice(1);
+  return /[.!?]$/.test(begun) ? begun : `${begun}.`;
+}
+
+export const get = (path) => call("GET", path);
+export const post = (path, body) => call("POST", path, body);
+
+// Where things are.
+export const chat = (name) => `/api/chat/${encodeURIComponent(name)}`;
+export const conversation = (name) => `/api/conversations/${encodeURIComponent(name)}`;

@@ -1,0 +1,78 @@
+// The chat page: takes over what the server wrote.
+
+import { html, render, tinykeys } from "./vendor.js";
+import { show, stop } from "./actions.js";
+import { Composer } from "./composer.js";
+import { follow, onChange } from "./follow.js";
+import { Header } from "./header.js";
+import { List } from "./list.js";
+import { attempt } from "./notes.js";
+import { shell, writing } from "./shell.js";
+import * as state from "./state.js";
+import { get, conversation } from "./api.js";
+import { Thread } from "./thread.js";
+
+function Talk({ agents }) {
+  return html`<${Header} />
+    <div role="status">
+      ${!state.connected.value &&
+      html`<div class="line">The connection is lost; it comes back by itself.</div>`}
+    </div>
+    <${Thread} />
+    <${Composer} agents=${agents} />`;
+}
+
+// A title is made of the first message: look when that may have happened.
+async function learn() {
+  const name = state.name.peek();
+  if (!name || state.about.peek()?.title) return;
+  try {
+    const page = await get(`${conversation(name)}?limit=1`);
+    if (state.name.peek() === name) state.about.value = page.conversation;
+  } catch {
+    // The list has it at its next look.
+  }
+}
+
+function nameOf(path) {
+  const found = /^\/c\/([^/]+)$/.exec(path);
+  return found ? decodeURIComponent(found[1]) : null;
+}
+
+function keys() {
+  tinykeys(window, {
+    "/": (event) => {
+      if (writing(event)) return;
+      event.preventDefault();
+      document.getElementById("message").focus();
+    },
+    Escape: (event) => {
+      if (document.getElementById("help").open || event.defaultPrevented) return;
+      if (state.open.peek().length) stop();
+    },
+  });
+}
+
+function begin() {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const name = nameOf(location.pathname);
+  state.reset(name);
+  state.list.value = data.list;
+  if (data.page) state.take(data.page);
+  document.body.dataset.titled = "yes";
+  const list = document.querySelector(".list");
+  const talk = document.querySelector(".talk");
+  const parameters = new URLSearchParams(location.search);
+  const start = { q: parameters.get("q") ?? "", archived: parameters.has("archived") };
+  list.replaceChildren();
+  talk.replaceChildren();
+  render(html`<${List} start=${start} />`, list);
+  render(html`<${Talk} agents=${data.agents} />`, talk);
+  onChange(learn);
+  shell({ onNew: () => attempt(() => show(null)) });
+  keys();
+  window.addEventListener("popstate", () => show(nameOf(location.pathname), { push: false }));
+  if (name) follow(name);
+}
+
+begin();

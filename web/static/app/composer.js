@@ -1,0 +1,85 @@
+// Where messages are written; Stop stands where Send was while an answer runs.
+
+import { html, useEffect, useRef, useState } from "./vendor.js";
+import { send, stop } from "./actions.js";
+import { Icon } from "./icons.js";
+import { Queue, queued } from "./queue.js";
+import * as state from "./state.js";
+
+const draftKey = (name) => `draft:${name ?? ""}`;
+
+export function Composer({ agents }) {
+  const box = useRef();
+  const [text, setText] = useState("");
+  const [editing, setEditing] = useState(null);
+  const [agent, setAgent] = useState(agents[0]);
+  const name = state.name.value;
+  const alive = state.open.value.length > 0;
+
+  useEffect(() => {
+    setText(sessionStorage.getItem(draftKey(name)) ?? "");
+    setEditing(null);
+    if (matchMedia("(width >= 900px)").matches) box.current.focus();
+  }, [name]);
+
+  const write = (value) => {
+    setText(value);
+    if (value) sessionStorage.setItem(draftKey(name), value);
+    else sessionStorage.removeItem(draftKey(name));
+  };
+  const submit = (event) => {
+    event?.preventDefault();
+    if (!text.trim()) return;
+    send(text, !name && agents.length > 1 ? agent : undefined);
+    write("");
+    box.current.focus();
+  };
+  const key = (event) => {
+    if (event.isComposing) return;
+    if (event.key === "Enter" && !event.shiftKey && !matchMedia("(pointer: coarse)").matches) {
+      submit(event);
+    } else if (event.key === "ArrowUp" && !text) {
+      const last = queued().at(-1);
+      if (!last) return;
+      event.preventDefault();
+      setEditing(last.seq);
+    }
+  };
+  return html`<div class="bottom">
+    <div class="column">
+      <${Queue} editing=${editing} onEdit=${setEditing} />
+      <form class="composer" onSubmit=${submit}>
+        <label class="unseen" for="message">Message</label>
+        <textarea
+          id="message"
+          ref=${box}
+          rows="1"
+          dir="auto"
+          placeholder=${alive ? "Write; it waits for its turn" : "Write a message"}
+          value=${text}
+          onInput=${(event) => write(event.target.value)}
+          onKeyDown=${key}
+        ></textarea>
+        ${alive &&
+        html`<button type="button" class="button touch" onClick=${stop}>
+          <${Icon} name="square" />Stop
+        </button>`}
+        ${(!alive || text.trim()) &&
+        html`<button class="button main touch" disabled=${!text.trim()}>
+          <${Icon} name="send-horizontal" />${alive ? "Queue" : "Send"}
+        </button>`}
+      </form>
+      <div class="under-composer">
+        ${!name && agents.length > 1
+          ? html`<label>
+              Agent${" "}
+              <select value=${agent} onChange=${(event) => setAgent(event.target.value)}>
+                ${agents.map((one) => html`<option value=${one}>${one}</option>`)}
+              </select>
+            </label>`
+          : html`<span></span>`}
+        <span class="keyboard">${alive ? "Esc stops" : "Enter sends"}</span>
+      </div>
+    </div>
+  </div>`;
+}

@@ -1,0 +1,99 @@
+// One message with what belongs to it.
+
+import { html, useState } from "./vendor.js";
+import { retry } from "./actions.js";
+import { copy } from "./copy.js";
+import { Icon } from "./icons.js";
+import { Prose } from "./prose.js";
+import { Calls, runs } from "./tools.js";
+import { clock, exact, seconds, span } from "./words.js";
+
+function Copy({ text }) {
+  const [done, setDone] = useState(false);
+  const press = async () => {
+    if (!(await copy(text))) return;
+    setDone(true);
+    setTimeout(() => setDone(false), 1500);
+  };
+  return html`<button class="button bare small" onClick=${press}>
+    <${Icon} name=${done ? "check" : "copy"} />${done ? "Copied" : "Copy"}
+  </button>`;
+}
+
+function Retry() {
+  const [busy, setBusy] = useState(false);
+  const press = async () => {
+    setBusy(true);
+    await retry();
+    setBusy(false);
+  };
+  return html`<button class="button bare small" disabled=${busy} onClick=${press}>
+    <${Icon} name="rotate-ccw" />Retry
+  </button>`;
+}
+
+function Moment({ moment }) {
+  return html`<time datetime=${moment} title=${exact(moment)}>${clock(moment)}</time>`;
+}
+
+export function Steps({ steps, turn }) {
+  return runs(steps).map((run) =>
+    run.kind === "text"
+      ? html`<${Prose} key=${run.key} text=${run.text} />`
+      : run.kind === "calls" &&
+        html`<${Calls} key=${run.key} calls=${run.calls} turn=${turn} />`,
+  );
+}
+
+export function UserMessage({ row }) {
+  if (row.kind === "command") {
+    return html`<article class="message user command" aria-label="You">${row.text}</article>`;
+  }
+  return html`<article class="message user" aria-label="You">
+    <div class="said" dir="auto">${row.text}</div>
+    <div class="under">
+      <span class="tools"><${Copy} text=${row.text} /></span>
+      <${Moment} moment=${row.created} />
+    </div>
+  </article>`;
+}
+
+function Notice({ text, error, again }) {
+  return html`<div class=${error ? "aside error" : "aside"}>
+    <${Icon} name=${error ? "circle-alert" : "circle-pause"} />
+    <span class="grow" dir="auto">${text}</span>
+    ${again && html`<${Retry} />`}
+  </div>`;
+}
+
+export function Answer({ row, turn, last }) {
+  if (row.kind === "command") {
+    return html`<article class="message command" dir="auto">${row.text}</article>`;
+  }
+  const steps = turn?.steps ?? [];
+  const said = row.author === "agent";
+  const again = last && (row.data.retry || row.kind === "error");
+  return html`<article class=${`message agent ${last ? "last" : ""}`} aria-label="Answer">
+    <div class="steps">
+      <${Steps} steps=${steps} turn=${row.turn} />
+      ${said && html`<${Prose} text=${row.text} />`}
+      ${said && row.data.notice && html`<${Notice} text=${row.data.notice} again=${again} />`}
+      ${!said &&
+      html`<${Notice} text=${row.text} error=${row.kind === "error"} again=${again} />`}
+    </div>
+    ${said && html`<${Under} row=${row} turn=${turn} last=${last} again=${again} />`}
+  </article>`;
+}
+
+function Under({ row, turn, last, again }) {
+  const took = turn?.began && turn?.ended ? span(seconds(turn.began, turn.ended)) : null;
+  return html`<div class="under">
+    <span class="tools">
+      <${Copy} text=${row.text} />
+      ${last && !again && html`<${Retry} />`}
+    </span>
+    ${row.data.model && html`<span>${row.data.model}</span>`}
+    ${took && html`<span>${took}</span>`}
+    <${Moment} moment=${row.created} />
+  </div>`;
+}

@@ -1,0 +1,44 @@
+// Pages that the server writes: they refresh themselves, and their buttons call the server.
+
+import { call } from "./api.js";
+import { attempt } from "./notes.js";
+import { lookForApprovals, shell } from "./shell.js";
+
+async function refresh(region) {
+  const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+  if (!answer.ok || answer.redirected) return;
+  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const next = fresh.querySelector("[data-live]");
+  // What a person has the focus on, or reads in a selection, does not move under them.
+  const held = region.contains(document.activeElement) || !getSelection().isCollapsed;
+  if (!next || held || next.innerHTML === region.dataset.last) return;
+  region.dataset.last = next.innerHTML;
+  region.replaceChildren(...document.adoptNode(next).childNodes);
+}
+
+async function press(button, region) {
+  button.disabled = true;
+  const body = button.dataset.body ? JSON.parse(button.dataset.body) : undefined;
+  const done = await attempt(() => call("POST", button.dataset.post, body));
+  button.disabled = false;
+  button.blur();
+  if (done !== undefined) {
+    await refresh(region).catch(() => undefined);
+    document.getElementById("work").focus();
+  }
+  lookForApprovals();
+}
+
+function live(region) {
+  const every = Number(region.dataset.live) * 1000;
+  region.dataset.last = region.innerHTML;
+  setInterval(() => document.hidden || refresh(region).catch(() => undefined), every);
+  region.addEventListener("click", (event) => {
+    const button = event.target.closest("button[data-post]");
+    if (button) press(button, region);
+  });
+}
+
+shell();
+const region = document.querySelector("[data-live]");
+if (region) live(region);

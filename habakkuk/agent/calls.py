@@ -54,6 +54,7 @@ class StepCalls:
         Raises Interrupted when the turn stops meanwhile.
         """
         while True:
+            self._run.context.interrupt.check()
             entries = self._entries()
             ended = self._ended_waits(entries)
             ready = [item for call in self._calls if (item := self._ready(call, entries, ended))]

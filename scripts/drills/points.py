@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from habakkuk.ops.processes import ROOT
 
 _HIT = re.compile(r'\.hit\("([a-z_.]+)"\)')
+_WEB = "admit."
+# Files, approvals, and jobs that end without a turn's own end: not in the drill's load.
+_ELSEWHERE = ("approval.", "blob.", "job.finish.")
 # A turn of one small answer passes `model.text` a dozen times, the others once or twice.
 _OFTEN = {"model.text": 80, "tool.run.after": 9, "tool.record.after": 9}
 _SELDOM = {"job.park.after": 1, "job.takeover.after": 1, "job.release.before": 1}
@@ -24,13 +27,13 @@ def all_points() -> list[str]:
 
 
 def worker_points() -> list[str]:
-    """Return those that a turn passes in a worker: blobs come with files, later."""
-    return [name for name in all_points() if not name.startswith(("admit.", "blob."))]
+    """Return those that an answered turn passes in a worker."""
+    return [name for name in all_points() if not name.startswith((_WEB, *_ELSEWHERE))]
 
 
 def web_points() -> list[str]:
     """Return those that web passes."""
-    return [name for name in all_points() if name.startswith("admit.")]
+    return [name for name in all_points() if name.startswith(_WEB)]
 
 
 def specs(rng: random.Random) -> Iterator[tuple[str, str]]:

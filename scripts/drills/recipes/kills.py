@@ -41,7 +41,7 @@ def run(plan: Plan, progress: Progress) -> Result:
         _settle(world, load)
         verdict = Checker(world, asks).verdict()
         points = _points(crew.kills.fired)
-        figures = {
+        figures: dict[str, Any] = {
             "kills": crew.kills.total,
             "at_random": crew.kills.aimed,
             "at_failpoints": dict(sorted(crew.kills.fired.items())),

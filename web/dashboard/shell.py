@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from flask import Flask, Response, g, request
+from flask import Flask, Response, request
 
 from web.dashboard.assets import Assets
-from web.site import principal
+from web.site import visiting
 
 # Nothing inline and nothing from elsewhere: what a message smuggles in can neither run nor call.
 POLICY = "; ".join(
@@ -51,7 +51,8 @@ class Shell:
             "styles": [assets.url(f"style/{name}.css") for name in _STYLES],
             "modules": [assets.bundle, *assets.modules],
             "here": request.path,
-            "owner": "principal" in g and principal().sees(None),
+            "owner": visitor is not None and visitor.sees(None),
+            "who": visitor.user.name if visitor is not None else "",
         }
 
 

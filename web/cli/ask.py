@@ -13,6 +13,7 @@ import click
 
 from habakkuk.core.errors import Invalid, Unavailable
 from web.cli.terminal.answer import LiveAnswer
+from web.cli.terminal.approver import at_terminal
 from web.cli.terminal.asking import Asker, Ended
 from web.cli.terminal.failures import ExitCode, say
 from web.cli.terminal.opened import opened, owner
@@ -40,7 +41,8 @@ def command(agent: str | None, session: str | None, as_json: bool, text: Sequenc
     message, from_stdin = _message(text)
     progress = Progress(sys.stderr, shown=sys.stderr.isatty() and not as_json)
     with opened() as container:
-        asker = Asker(container, owner(container))
+        principal = owner(container)
+        asker = Asker(container, principal, at_terminal(container, principal))
         place = asker.place(secrets.token_hex(12), session, agent)
         # What comes through a pipe was not typed by the person: it commands nothing.
         admitted = asker.send(place, message, commands=not from_stdin)

@@ -12,6 +12,7 @@ import click
 
 from habakkuk.core.errors import UserError
 from web.cli.terminal.answer import LiveAnswer
+from web.cli.terminal.approver import at_terminal
 from web.cli.terminal.asking import Asker, Ended, Place
 from web.cli.terminal.failures import ExitCode, say
 from web.cli.terminal.history import History
@@ -36,7 +37,8 @@ def command(agent: str | None, session: str | None) -> None:
     """
     typed = sys.stdin.isatty()
     with opened() as container:
-        asker = Asker(container, owner(container))
+        principal = owner(container)
+        asker = Asker(container, principal, at_terminal(container, principal))
         place = asker.place(secrets.token_hex(12), session, agent)
         chat = _Chat(asker, place, typed=typed)
         if typed:

@@ -24,15 +24,23 @@ def command() -> None:
     "scopes",
     multiple=True,
     type=click.Choice(_SCOPES),
-    help="What it may be used for; repeat for several.  [default: chat and read]",
+    help="What it may be used for; repeat for several.  [default: chat and read, as far as their"
+    " role allows]",
 )
-def create(name: str, scopes: Sequence[str]) -> None:
+@click.option("--user", metavar="NAME", help="Whose it is.  [default: the owner]")
+def create(name: str, scopes: Sequence[str], user: str | None) -> None:
     """Make a token and print it alone: it cannot be shown again."""
-    from habakkuk.accounts.types import DEFAULT_SCOPES, Scope  # noqa: PLC0415 - not for --help
+    from habakkuk.accounts.types import (  # noqa: PLC0415 - not for --help
+        DEFAULT_SCOPES,
+        ROLE_SCOPES,
+        Scope,
+    )
 
-    wanted = [Scope(scope) for scope in dict.fromkeys(scopes)] or list(DEFAULT_SCOPES)
     with opened() as container:
-        click.echo(container.accounts.create_token(name, wanted))
+        holder = container.accounts.find(user)
+        usual = [scope for scope in DEFAULT_SCOPES if scope in ROLE_SCOPES[holder.role]]
+        wanted = [Scope(scope) for scope in dict.fromkeys(scopes)] or usual
+        click.echo(container.accounts.create_token(name, wanted, holder))
 
 
 @command.command("list")
@@ -47,6 +55,7 @@ def list_tokens(output: str) -> None:
                 {
                     "id": token.id,
                     "name": token.name,
+                    "user": token.user,
                     "scopes": list(token.scopes),
                     "created": token.created,
                     "last_used": token.last_used,
@@ -62,6 +71,7 @@ def list_tokens(output: str) -> None:
             (
                 token.name,
                 token.id,
+                token.user,
                 " ".join(token.scopes),
                 ago(token.created),
                 "never" if token.last_used is None else ago(token.last_used),
@@ -69,7 +79,7 @@ def list_tokens(output: str) -> None:
             )
             for token in tokens
         ]
-        print_table(("NAME", "ID", "SCOPES", "MADE", "USED", ""), rows)
+        print_table(("NAME", "ID", "USER", "SCOPES", "MADE", "USED", ""), rows)
 
 
 @command.command("revoke")

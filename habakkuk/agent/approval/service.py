@@ -31,15 +31,20 @@ class Approvals:
         own = None if user.role is Role.OWNER else user.id
         return store.open_approvals(self._database, own)
 
+    def get(self, user: User, approval_id: str) -> Approval:
+        """Return a question that the person may answer or answered. Raises NotFound."""
+        approval = store.get(self._database, approval_id)
+        if approval is None or not may_answer(user, approval):
+            raise NotFound(f"there is no approval {approval_id!r}")
+        return approval
+
     def answer(self, user: User, approval_id: str, answer: Answer, reason: str = "") -> Approval:
         """Answer a question and let its turn go on.
 
         Raises NotFound for another's question, Invalid when the session cannot be covered and
         Conflict when it has been answered or its time is over.
         """
-        approval = store.get(self._database, approval_id)
-        if approval is None or not may_answer(user, approval):
-            raise NotFound(f"there is no open approval {approval_id!r}")
+        approval = self.get(user, approval_id)
         with self._database.transaction() as work:
             addresses.lock_by_id(work, approval.conversation_id)
             self.answer_in(work, user, approval, answer, reason)

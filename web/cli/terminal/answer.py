@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from habakkuk.events.types import Event
 
 INTERRUPTED = "(interrupted, answering again)"
+# After these there is something to read in the database.
+_NOTABLE = {"turn.ended", "turn.waiting", "approval.asked"}
 
 
 class LiveAnswer:
@@ -33,7 +35,7 @@ class LiveAnswer:
         self._column_zero = True
 
     def take(self, event: Event) -> bool:
-        """Show one event, unless it was seen or is another turn's; True when the turn ended."""
+        """Show one event, unless it was seen or is another turn's; True when it asks or ended."""
         if event.turn != self._turn or event.position <= self._position:
             return False
         self._position = event.position
@@ -46,7 +48,9 @@ class LiveAnswer:
             self._say("thinking…")
         elif kind == "tool.started":
             self._say(f"tool {event.data.get('name', '')}…")
-        return kind == "turn.ended"
+        elif kind == "turn.waiting":
+            self._say("waiting for an answer…")
+        return kind in _NOTABLE
 
     def note(self, sentence: str) -> None:
         """Say something on stderr that stays."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from habakkuk.core.errors import Invalid, Unavailable
 from web.cli.terminal.answer import LiveAnswer
+from web.cli.terminal.approver import Approver
 
 if TYPE_CHECKING:
     from habakkuk.accounts.types import Principal
@@ -54,10 +55,13 @@ class Place:
 class Asker:
     """Asks for one command."""
 
-    def __init__(self, container: Container, principal: Principal) -> None:
-        """Act as `principal`."""
+    def __init__(
+        self, container: Container, principal: Principal, approver: Approver | None = None
+    ) -> None:
+        """Act as `principal`; without an `approver` what needs approval is denied at once."""
         self._container = container
         self._principal = principal
+        self._approver = approver
 
     def place(self, chat: str, session: str | None, agent: str | None) -> Place:
         """Return a new conversation called `chat`, or that of a session.
@@ -94,6 +98,7 @@ class Asker:
             agent=place.agent,
             session_id=place.session,
             commands=commands,
+            attended=self._approver is not None,
         )
         return self._container.gateway.admit(inbound)
 
@@ -106,6 +111,8 @@ class Asker:
                 view.take(event)
             waiting = _Waiting(self, view)
             while (turn := waiting.look(turn_id)) is None:
+                if self._approver is not None:
+                    self._approver.settle(session, view)
                 _show(subscription, view)
         ended = _ended(turn, self._container.conversations.reply(turn))
         view.finish(ended.answer)

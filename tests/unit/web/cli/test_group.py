@@ -51,9 +51,9 @@ def test_every_command_is_named_as_its_module_and_has_a_help() -> None:
 
 
 def test_a_typing_error_is_met_with_what_was_meant() -> None:
-    result = _run("tokns")
+    result = _run("sttus")
     assert result.exit_code == 2
-    assert "Did you mean 'tokens'?" in result.stderr
+    assert "Did you mean 'status'?" in result.stderr
 
 
 @pytest.mark.parametrize(

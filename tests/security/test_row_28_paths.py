@@ -98,6 +98,8 @@ def out(tmp_path: Path) -> Path:
     folder = tmp_path / "out"
     folder.mkdir()
     (folder / "secret").write_bytes(CANARY)
+    # Apart from the other: a refused hard link must not hide a followed symbolic one.
+    (folder / "linked").write_bytes(CANARY)
     evil = tmp_path / "ws-evil"
     evil.mkdir()
     (evil / "secret").write_bytes(CANARY)
@@ -135,9 +137,9 @@ def ws(tmp_path: Path, out: Path) -> Path:
         os.chdir(here)
     # What an attacker can link to is what he may write; the owner tells whose it is.
     for name in ("hard", "a/hard"):
-        (folder / name).hardlink_to(out / "secret")
+        (folder / name).hardlink_to(out / "linked")
     if os.geteuid() == 0:
-        os.chown(out / "secret", 12345, 12345)
+        os.chown(out / "linked", 12345, 12345)
     return folder
 
 
@@ -176,7 +178,7 @@ def test_writing_stays_inside(path: str, out: Path, ws: Path) -> None:
         else:
             assert path == "file/"
     assert _snapshot(out.parent / "out") | _snapshot(out.parent / "ws-evil") == before
-    assert sorted(found.name for found in out.iterdir()) == ["secret"]
+    assert sorted(found.name for found in out.iterdir()) == ["linked", "secret"]
 
 
 @pytest.mark.parametrize("path", [path for path in PATHS if path not in {"", ".", "./", "a"}])
@@ -264,7 +266,7 @@ def test_writing_while_parents_are_swapped(ws: Path, out: Path) -> None:
                 continue
     assert done
     assert (out / "secret").read_bytes() == CANARY
-    assert [path.name for path in out.iterdir()] == ["secret"]
+    assert sorted(path.name for path in out.iterdir()) == ["linked", "secret"]
 
 
 def test_editing_while_parents_are_swapped(ws: Path, out: Path) -> None:

@@ -109,7 +109,7 @@ class StepCalls:
             elif isinstance(verdict, Ask):
                 self._record.asks(item.call, verdict.wait)
             else:
-                self._record.result(item.call, ToolOutput(verdict, is_error=True))
+                self._record.result(item.call, ToolOutput(verdict, is_error=True), item.wait)
         if starting:
             self._start(starting)
 

@@ -92,6 +92,8 @@ class Invocation:
             resolution,
         )
         try:
+            # It may have waited for a thread until its time was over or its turn had ended.
+            item.interrupt.check()
             return item.tool.run(item.tool.parse(item.call.input), context)
         except ToolError as error:
             return ToolOutput(str(error), is_error=True)

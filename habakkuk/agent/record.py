@@ -8,7 +8,7 @@ from habakkuk.conversations.types import Author, ChatKind, ChatState, NewChatMes
 from habakkuk.core.log import get_logger
 from habakkuk.core.text import clean, shorten
 from habakkuk.events.types import EventType
-from habakkuk.jobs.types import NewWait
+from habakkuk.jobs.types import NewWait, Wait
 from habakkuk.llm.types import ToolCall, ToolResult
 from habakkuk.tools.contract import ToolOutput
 
@@ -25,13 +25,18 @@ class CallRecord:
         self._step = step
         self.place = journal.Place(run.turn.session_id, run.turn.id, step)
 
-    def result(self, call: ToolCall, output: ToolOutput) -> None:
-        """Write a call's result; the first one stands. Raises Interrupted(LEASE_LOST)."""
+    def result(self, call: ToolCall, output: ToolOutput, ended: Wait | None = None) -> None:
+        """Write a call's result; the first one stands. Raises Interrupted(LEASE_LOST).
+
+        `ended` is a wait that led to it: one that nobody used would keep the turn from parking.
+        """
         context = self._run.context
         result = ToolResult(call_id=call.id, text=clean(output.text), is_error=output.is_error)
         with context.database.transaction() as work:
             context.guard(work)
             stored = journal.end(work, self.place, call, result)
+            if ended is not None:
+                context.consume(work, ended.id)
             if stored and output.outside:
                 turns.taint(work, self._run.turn.id)
         if not stored:

@@ -10,7 +10,7 @@ from habakkuk.conversations.types import ChatKind
 from habakkuk.core.errors import Conflict, NotFound
 from habakkuk.gateway.types import Admitted
 from habakkuk.jobs.types import JobState
-from tests.fakes.stack import Stack, until
+from tests.fakes.stack import Points, Stack, until
 
 CALL = "[[tool effect {}]] work"
 
@@ -21,6 +21,13 @@ def _asked(stack: Stack, admitted: Admitted) -> Approval:
     until(lambda: (job := jobs.get(admitted.turn_id or "")) and job.state is JobState.WAITING)
     (approval,) = stack.container.approvals.open(stack.owner)
     return approval
+
+
+def _asked_twice(stack: Stack, admitted: Admitted) -> None:
+    """Wait until the turn waits with two open questions."""
+    jobs = stack.container.jobs
+    until(lambda: (job := jobs.get(admitted.turn_id or "")) and job.state is JobState.WAITING)
+    assert len(stack.container.approvals.open(stack.owner)) == 2
 
 
 def _say(stack: Stack, text: str = CALL, **fields: object) -> Admitted:
@@ -169,3 +176,16 @@ def test_going_in_circles_is_said_then_stopped(stack: Stack) -> None:
     assert "went in circles" in reply.body
     sent = str(stack.model.requests[-1].body["messages"])
     assert "was called 3 times with the same arguments and result" in sent
+
+
+def test_a_turn_parks_again_while_another_question_is_open(stack: Stack) -> None:
+    points = Points()
+    stack.start(points)
+    admitted = _say(stack, '[[tool effect {}]] [[tool effect {"after": 0.01}]] work')
+    _asked_twice(stack, admitted)
+    first, second = stack.container.approvals.open(stack.owner)
+    _answer(stack, first, Answer.DENY)
+    until(lambda: points.passed.count("job.park.after") == 2)
+    _answer(stack, second, Answer.ONCE)
+    stack.reply(admitted)
+    assert len(stack.trace("effects.log", "careful")) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import pytest
 from sqlalchemy import text as sql
@@ -334,3 +335,17 @@ def test_output_that_cannot_be_stored_is_cleaned(stack: Stack) -> None:
     admitted = stack.say('a\x00b \ud83d [[tool misbehave {"how": "text"}]]')
     assert stack.reply(admitted).body == "results: a\ufffdb\ufffd"
     assert stack.rows(admitted)[0].body.startswith("a\ufffdb \ufffd")
+
+
+def test_a_call_that_waits_for_a_thread_does_not_start_after_the_stop(stack: Stack) -> None:
+    pool = stack.container.tool_pool
+    pool._executor._max_workers = 1
+    stack.start()
+    admitted = stack.say('[[tool look {"seconds": 20}]] [[tool look {}]] go')
+    until(lambda: stack.trace("looks.log"))
+    stack.say("/stop")
+    stack.ended(admitted)
+    through = threading.Event()
+    pool.submit(through.set)
+    assert through.wait(30)
+    assert len(stack.trace("looks.log")) == 1

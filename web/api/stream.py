@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from habakkuk.accounts.types import Principal
 from habakkuk.bootstrap import Container
-from habakkuk.conversations.types import Address, Author, ChatMessage, Conversation
+from habakkuk.conversations.types import Address, Author, ChatKind, ChatMessage, Conversation
 from habakkuk.core.errors import NotFound, Unavailable
 from habakkuk.events.hub import Subscription
 from habakkuk.events.types import Event, EventType
@@ -84,7 +84,7 @@ class ChatStream:
                 self._after = row.seq
                 self._spoke = time.monotonic()
                 yield sse(MessageBody.of(row).model_dump(mode="json"), event="message", id=row.seq)
-                if row.turn_id is not None and row.author is not Author.USER:
+                if row.turn_id is not None and _ends_turn(row):
                     yield from self._ended(view, row.turn_id)
 
     def _next_rows(self, conversation: Conversation) -> Iterable[ChatMessage]:
@@ -118,3 +118,8 @@ class ChatStream:
     def _moved_on(self, conversation: Conversation) -> bool:
         now = self._conversation()
         return now is not None and now.session_id != conversation.session_id
+
+
+def _ends_turn(row: ChatMessage) -> bool:
+    """Whether a turn's message is its last: a question of it is not."""
+    return row.author is not Author.USER and row.kind is not ChatKind.APPROVAL

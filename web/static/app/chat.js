@@ -7,7 +7,7 @@ import { follow, onChange } from "./follow.js";
 import { Header } from "./header.js";
 import { List } from "./list.js";
 import { attempt } from "./notes.js";
-import { shell, writing } from "./shell.js";
+import { EVERYWHERE, shell, writing } from "./shell.js";
 import * as state from "./state.js";
 import { get, conversation } from "./api.js";
 import { Thread } from "./thread.js";
@@ -40,17 +40,16 @@ function nameOf(path) {
 }
 
 function keys() {
-  tinykeys(window, {
-    "/": (event) => {
-      if (writing(event)) return;
-      event.preventDefault();
-      document.getElementById("message").focus();
-    },
-    Escape: (event) => {
-      if (document.getElementById("help").open || event.defaultPrevented) return;
-      if (state.open.peek().length) stop();
-    },
-  });
+  const write = (event) => {
+    if (writing(event)) return;
+    event.preventDefault();
+    document.getElementById("message").focus();
+  };
+  const end = (event) => {
+    if (document.getElementById("help").open || event.defaultPrevented) return;
+    if (state.open.peek().length) stop();
+  };
+  tinykeys(window, { "/": write, Escape: end }, EVERYWHERE);
 }
 
 function begin() {

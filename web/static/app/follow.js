@@ -38,7 +38,8 @@ function connect(name) {
   on("message", (row) => {
     state.receive(row);
     changed(row);
-    if (row.turn && row.author !== "user") record(row.turn);
+    if (state.endsTurn(row)) record(row.turn);
+    if (row.kind === "approval") lookForApprovals();
   });
   on("turn.started", ({ turn }) => {
     state.taken(turn);
@@ -48,6 +49,7 @@ function connect(name) {
     state.opened(turn, "waiting");
     lookForApprovals();
   });
+  on("approval.asked", () => lookForApprovals());
   on("turn.ended", ({ turn }) => state.closed(turn));
   on("text.delta", ({ turn, step, text, at }) => {
     alive(turn);

@@ -52,8 +52,7 @@ export function UserMessage({ row }) {
   return html`<article class="message user" aria-label="You">
     <div class="said" dir="auto">${row.text}</div>
     <div class="under">
-      <span class="tools"><${Copy} text=${row.text} /></span>
-      <${Moment} moment=${row.created} />
+      <span class="tools"><${Copy} text=${row.text} /></span><${Moment} moment=${row.created} />
     </div>
   </article>`;
 }
@@ -69,6 +68,11 @@ function Notice({ text, error, again }) {
 export function Answer({ row, turn, last }) {
   if (row.kind === "command") {
     return html`<article class="message command" dir="auto">${row.text}</article>`;
+  }
+  if (row.kind === "approval") {
+    return html`<article class="message command row" dir="auto">
+      <${Icon} name="shield-question" />${row.text}
+    </article>`;
   }
   const steps = turn?.steps ?? [];
   const said = row.author === "agent";
@@ -88,12 +92,12 @@ export function Answer({ row, turn, last }) {
 function Under({ row, turn, last, again }) {
   const took = turn?.began && turn?.ended ? span(seconds(turn.began, turn.ended)) : null;
   return html`<div class="under">
+    ${row.data.model && html`<span>${row.data.model}</span>`}
+    ${took && html`<span>${took}</span>`}
+    <${Moment} moment=${row.created} />
     <span class="tools">
       <${Copy} text=${row.text} />
       ${last && !again && html`<${Retry} />`}
     </span>
-    ${row.data.model && html`<span>${row.data.model}</span>`}
-    ${took && html`<span>${took}</span>`}
-    <${Moment} moment=${row.created} />
   </div>`;
 }

@@ -7,6 +7,9 @@ const THEMES = ["system", "light", "dark"];
 const ICONS = { system: "monitor", light: "sun", dark: "moon" };
 const LOOK_SECONDS = 15;
 
+// Keys work wherever the focus is; each says itself when it is not meant.
+export const EVERYWHERE = { ignore: () => false };
+
 export const approvals = signal([]);
 
 // Whether a key was meant for what has the focus.
@@ -65,10 +68,8 @@ function addHelp() {
   const button = document.getElementById("keys");
   button.hidden = false;
   button.addEventListener("click", () => dialog.showModal());
-  tinykeys(window, {
-    "Shift+?": (event) => writing(event) || dialog.showModal(),
-    "?": (event) => writing(event) || dialog.open || dialog.showModal(),
-  });
+  const help = (event) => writing(event) || dialog.open || dialog.showModal();
+  tinykeys(window, { "[Shift]+?": help }, EVERYWHERE);
 }
 
 function addSignOut() {
@@ -83,11 +84,10 @@ export function shell({ onNew } = {}) {
   addHelp();
   addSignOut();
   watchApprovals();
-  tinykeys(window, {
-    "$mod+k": (event) => {
-      event.preventDefault();
-      if (onNew) onNew();
-      else location.assign("/");
-    },
-  });
+  const begin = (event) => {
+    event.preventDefault();
+    if (onNew) onNew();
+    else location.assign("/");
+  };
+  tinykeys(window, { "$mod+k": begin }, EVERYWHERE);
 }

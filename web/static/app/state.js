@@ -86,17 +86,17 @@ export function changeRow(seq, change) {
   rows.value = rows.peek().map((row) => (row.seq === seq ? { ...row, ...change } : row));
 }
 
+// A turn's last word: a question that it asks on its way is not.
+export const endsTurn = (row) =>
+  Boolean(row.turn) && row.author !== "user" && row.kind !== "approval";
+
 // A message of the conversation, as the stream brought it.
 export function receive(row) {
   batch(() => {
     addRows([row]);
     sending.value = sending.peek().filter((one) => one.seq !== row.seq);
-    if (!row.turn) return;
-    if (row.author === "user") {
-      if (row.state === "queued") opened(row.turn, "queued");
-    } else {
-      closed(row.turn);
-    }
+    if (endsTurn(row)) closed(row.turn);
+    else if (row.turn && row.state === "queued") opened(row.turn, "queued");
   });
 }
 

@@ -19,8 +19,11 @@ export function Thread() {
   const scroller = useRef();
   const column = useRef();
   const place = useScroll(scroller, column);
-  const shown = state.rows.value.filter((row) => row.state !== "withdrawn" && !state.isQueued(row));
-  const lastAnswer = shown.findLast((row) => row.author !== "user");
+  const asked = new Set(approvals.value.map((item) => item.id));
+  const shown = state.rows.value.filter(
+    (row) => row.state !== "withdrawn" && !state.isQueued(row) && !asked.has(row.data.approval),
+  );
+  const lastAnswer = shown.findLast((row) => row.author !== "user" && row.kind !== "approval");
   const isLast = (row) => row === lastAnswer && row === shown.at(-1) && !state.busy.value;
   const streaming = Boolean(state.running.value);
   return html`<div class="thread" ref=${scroller} onScroll=${place.onScroll} tabindex="-1">
@@ -64,6 +67,7 @@ export function Thread() {
 // Follow the end while the reader is there; keep their place when older messages come.
 function useScroll(scroller, column) {
   const atEnd = useRef(true);
+  const lastTop = useRef(0);
   const before = useRef({ first: null, height: 0, last: 0 });
   const [away, setAway] = useState(false);
   const [fresh, setFresh] = useState(0);
@@ -78,7 +82,11 @@ function useScroll(scroller, column) {
   };
   const onScroll = () => {
     const { scrollTop, scrollHeight, clientHeight } = scroller.current;
-    atEnd.current = scrollHeight - scrollTop - clientHeight < NEAR;
+    // Growth below is no leaving: only who scrolls up has left the end.
+    const up = scrollTop < lastTop.current;
+    lastTop.current = scrollTop;
+    if (scrollHeight - scrollTop - clientHeight < NEAR) atEnd.current = true;
+    else if (up) atEnd.current = false;
     setAway(!atEnd.current);
     if (atEnd.current) setFresh(0);
     if (scrollTop < EARLIER_WITHIN) askEarlier();

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from habakkuk.accounts.logins import Logins
 from habakkuk.accounts.service import Accounts
 from habakkuk.agent.approval.service import Approvals
 from habakkuk.agent.ports import TurnPorts
@@ -70,6 +71,11 @@ class Container:
     models: Registry
     handlers: dict[str, JobHandler]
     tool_pool: ToolPool
+
+    @property
+    def logins(self) -> Logins:
+        """How people come in with a browser; it holds nothing of its own."""
+        return Logins(self.database)
 
     @property
     def shelf(self) -> Shelf:

@@ -79,7 +79,7 @@ def application(container: Container) -> Flask:
     app.extensions["habakkuk"] = Site(container)
     health = Health(container)
     add_headers_and_log(app)
-    Guards(allowed_hosts(settings), Door(container).principal, health).add_to(app)
+    Guards(allowed_hosts(settings), Door(container, health).principal).add_to(app)
     add_error_handlers(app)
     for api in _APIS:
         app.register_api(api)

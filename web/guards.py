@@ -6,28 +6,24 @@ The order is what keeps strangers cheap: headers are judged before a byte of the
 from __future__ import annotations
 
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any, TypeVar, cast
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
-from flask import Flask, current_app, g, request
+from flask import Flask, current_app, g, redirect, request
+from werkzeug.wrappers import Response
 
 from habakkuk.accounts.types import Principal, Role, Scope
-from habakkuk.core.errors import Forbidden, Unavailable
+from habakkuk.core.errors import Forbidden
 from web.bodies import StrictRequest, take_body
 from web.errors import Refused
-from web.health import Health
 from web.hosts import name_of
-from web.site import container
-from web.throttle import Throttle
 
 View = TypeVar("View", bound=Callable[..., Any])
 OPEN = "open"
+SIGNED_IN = "signed in"
 _NEEDS = "habakkuk_needs"
-_HELP = (
-    "make a token with ./scripts/habakkuk tokens create NAME and send it as"
-    " Authorization: Bearer TOKEN"
-)
-_TOKEN_NAMES = frozenset({"token", "access_token", "api_key", "apikey", "key"})
+_PROGRAMS = ("/api/", "/v1/")
 
 
 def needs(scope: Scope) -> Callable[[View], View]:
@@ -38,6 +34,11 @@ def needs(scope: Scope) -> Callable[[View], View]:
 def open_to_all(view: View) -> View:
     """Mark a view that needs no token."""
     return _marked(OPEN)(view)
+
+
+def for_everybody_signed_in(view: View) -> View:
+    """Mark a view for whoever is known, whatever they may do."""
+    return _marked(SIGNED_IN)(view)
 
 
 def needed(view: Callable[..., Any]) -> Scope | str | None:
@@ -56,11 +57,10 @@ def _marked(mark: Scope | str) -> Callable[[View], View]:
 class Guards:
     """The checks of one application."""
 
-    def __init__(self, hosts: frozenset[str], throttle: Throttle, health: Health) -> None:
-        """Take what is allowed, counted and known."""
+    def __init__(self, hosts: frozenset[str], principal: Callable[[], Principal]) -> None:
+        """Take what is allowed, and who tells people apart or raises Refused."""
         self._hosts = hosts
-        self._throttle = throttle
-        self._health = health
+        self._principal = principal
 
     def add_to(self, app: Flask) -> None:
         """Check every request of `app`, unknown addresses included."""
@@ -79,38 +79,41 @@ class Guards:
         if origin.scheme in {"http", "https"} and name_of(origin.netloc) not in self._hosts:
             raise Refused(403, "requests from other web pages are not accepted")
 
-    def _token(self) -> None:
+    def _token(self) -> Response | None:
         view = _view()
         mark = needed(view) if view is not None else None
         if mark == OPEN:
-            return
-        self._refuse_query_tokens()
-        token = _bearer(request.headers.get("Authorization", ""))
-        self._health.require_schema()
-        found = self._authenticated(token)
-        g.principal = found
-        if view is not None:
-            _check_scope(found, mark)
-
-    def _authenticated(self, token: str) -> Principal:
-        source = request.remote_addr or ""
-        self._throttle.attempt(source, token)
+            return None
         try:
-            found = container().accounts.authenticate(token)
-        except Unavailable:
-            self._throttle.take_back(source)
+            g.principal = self._principal()
+        except Refused as refusal:
+            if refusal.status == HTTPStatus.UNAUTHORIZED and _wants_page():
+                return _to_login()
             raise
-        if found is None:
-            raise Refused(401, f"this token is not known or was revoked; {_HELP}")
-        self._throttle.succeeded(source, token)
-        return found
+        if view is not None:
+            _check_scope(g.principal, mark)
+        return None
 
-    def _refuse_query_tokens(self) -> None:
-        if _TOKEN_NAMES.intersection(name.lower() for name in request.args):
-            raise Refused(401, f"a token in an address ends up in logs; {_HELP}")
+
+def _wants_page() -> bool:
+    """Whether a person's browser asks for something to look at."""
+    return (
+        request.method == "GET"
+        and not request.path.startswith(_PROGRAMS)
+        and "text/html" in request.headers.get("Accept", "")
+    )
+
+
+def _to_login() -> Response:
+    """Send a browser to the login page, which leads back to where it wanted to go."""
+    query = f"?{request.query_string.decode('latin-1')}" if request.query_string else ""
+    wanted = quote(f"{request.path}{query}", safe="/")
+    return redirect(f"/login?next={wanted}" if wanted != "/" else "/login", 303)
 
 
 def _check_scope(found: Principal, mark: Scope | str | None) -> None:
+    if mark == SIGNED_IN:
+        return
     if not isinstance(mark, Scope):
         raise Forbidden("this address is not open")
     if not found.may(mark):
@@ -126,12 +129,3 @@ def _body() -> None:
 
 def _view() -> Callable[..., Any] | None:
     return current_app.view_functions.get(request.endpoint or "")
-
-
-def _bearer(header: str) -> str:
-    scheme, _, token = header.strip().partition(" ")
-    if not header.strip() or (scheme.lower() == "bearer" and not token.strip()):
-        raise Refused(401, f"a token is needed; {_HELP}")
-    if scheme.lower() != "bearer":
-        raise Refused(401, f"only bearer tokens are accepted; {_HELP}")
-    return token.strip()

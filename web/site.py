@@ -31,6 +31,11 @@ def principal() -> Principal:
     return cast("Principal", g.principal)
 
 
+def visiting() -> Principal | None:
+    """Return who is asking, None on a page that is open to all."""
+    return cast("Principal | None", g.get("principal"))
+
+
 def request_id() -> str:
     """Return the id under which this request is logged."""
     if "request_id" not in g:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -25,6 +26,12 @@ class Scope(StrEnum):
 
 
 DEFAULT_SCOPES = (Scope.CHAT, Scope.READ)
+# The most that a credential of such a person can allow; what a web session allows.
+ROLE_SCOPES: Mapping[Role, frozenset[Scope]] = {
+    Role.OWNER: frozenset(Scope),
+    Role.MEMBER: frozenset({Scope.CHAT, Scope.READ, Scope.APPROVE}),
+    Role.VIEWER: frozenset({Scope.READ}),
+}
 
 
 @dataclass(frozen=True)
@@ -67,3 +74,14 @@ class ApiToken:
     created: datetime
     last_used: datetime | None
     revoked: datetime | None
+    user: str
+
+
+@dataclass(frozen=True)
+class Person:
+    """A person as they are listed; `seen` is when a browser of theirs last was."""
+
+    user: User
+    created: datetime
+    seen: datetime | None
+    has_password: bool

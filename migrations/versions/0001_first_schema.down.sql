@@ -9,6 +9,7 @@ DROP TABLE deliveries;
 DROP TABLE chat_messages;
 DROP TABLE web_sessions;
 DROP TABLE waits;
+DROP TABLE login_links;
 DROP TABLE identities;
 DROP TABLE conversations;
 DROP TABLE api_tokens;

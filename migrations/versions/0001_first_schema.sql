@@ -74,10 +74,12 @@ CREATE TABLE users (
     id TEXT NOT NULL,
     name TEXT NOT NULL,
     role TEXT NOT NULL,
+    password TEXT,
     timezone TEXT,
     language TEXT,
     created TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
     CONSTRAINT users_pkey PRIMARY KEY (id),
+    CONSTRAINT users_name_key UNIQUE (name),
     CONSTRAINT users_role_known CHECK (role IN ('owner', 'member', 'viewer'))
 );
 CREATE UNIQUE INDEX users_one_owner ON users (role) WHERE role = 'owner';
@@ -141,6 +143,17 @@ CREATE TABLE identities (
     CONSTRAINT identities_user_id_fkey FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
 );
 CREATE INDEX identities_user_id ON identities (user_id);
+
+CREATE TABLE login_links (
+    hash BYTEA NOT NULL,
+    user_id TEXT NOT NULL,
+    created TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
+    expires TIMESTAMP WITH TIME ZONE NOT NULL,
+    used TIMESTAMP WITH TIME ZONE,
+    CONSTRAINT login_links_pkey PRIMARY KEY (hash),
+    CONSTRAINT login_links_user_id_fkey FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
+);
+CREATE INDEX login_links_user_id ON login_links (user_id);
 
 CREATE TABLE waits (
     id TEXT NOT NULL,

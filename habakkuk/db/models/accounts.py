@@ -11,13 +11,17 @@ from habakkuk.db.models.base import Base, Created, Key
 
 
 class User(Base):
-    """A person. Exactly one owner exists from the first start on."""
+    """A person. Exactly one owner exists from the first start on.
+
+    `password` is an argon2id hash, None for whoever logs in by links alone.
+    """
 
     __tablename__ = "users"
 
     id: Mapped[Key]
-    name: Mapped[str]
+    name: Mapped[str] = mapped_column(Text, unique=True)
     role: Mapped[str]
+    password: Mapped[str | None]
     timezone: Mapped[str | None]
     language: Mapped[str | None]
     created: Mapped[Created]
@@ -65,3 +69,15 @@ class WebSession(Base):
     created: Mapped[Created]
     seen: Mapped[Created]
     expires: Mapped[datetime]
+
+
+class LoginLink(Base):
+    """A link that logs one person in, once; only its SHA-256 is kept."""
+
+    __tablename__ = "login_links"
+
+    hash: Mapped[bytes] = mapped_column(LargeBinary, primary_key=True)
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    created: Mapped[Created]
+    expires: Mapped[datetime]
+    used: Mapped[datetime | None]

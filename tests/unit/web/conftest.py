@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,5 +24,6 @@ def app(home: Path) -> Iterator[Flask]:
         }
     )
     container = build(load_settings(environment), name="test")
-    yield application(container)
+    # No Redis, rather than one that would be tried.
+    yield application(replace(container, redis=None))
     container.close()

@@ -13,9 +13,18 @@ from werkzeug.test import TestResponse
 
 from habakkuk.accounts.types import Principal, Role, Scope, User
 from web.application import trust_proxies
-from web.guards import OPEN, needed
+from web.guards import OPEN, SIGNED_IN, needed
+from web.throttle import Attempt, Throttle
 
-OPEN_ROUTES = {"/healthz", "/static/<path:name>"}
+OPEN_ROUTES = {
+    "/healthz",
+    "/static/<path:name>",
+    "/login",
+    "/api/login/link",
+    "/api/login/password",
+}
+# Signing out is for everybody who came in, whatever they may do.
+SIGNED_IN_ROUTES = {"/api/logout"}
 
 
 def routes(app: Flask) -> Iterator[tuple[Rule, str, str]]:
@@ -38,7 +47,9 @@ def refusal(answer: TestResponse) -> str:
 def test_every_view_says_who_may_call_it(app: Flask) -> None:
     marks = {rule.rule: needed(app.view_functions[rule.endpoint]) for rule, _, _ in routes(app)}
     assert {rule for rule, mark in marks.items() if mark == OPEN} == OPEN_ROUTES
-    assert {type(mark) for rule, mark in marks.items() if rule not in OPEN_ROUTES} == {Scope}
+    assert {rule for rule, mark in marks.items() if mark == SIGNED_IN} == SIGNED_IN_ROUTES
+    others = marks.keys() - OPEN_ROUTES - SIGNED_IN_ROUTES
+    assert {type(marks[rule]) for rule in others} == {Scope}
 
 
 def test_whatever_writes_needs_the_scope_for_writing(app: Flask) -> None:
@@ -153,10 +164,13 @@ def test_a_proxys_word_on_the_clients_address_counts_when_it_is_trusted(
     app: Flask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sources = []
+
+    def attempt(_: Throttle, source: str, secret: str) -> Attempt:
+        sources.append(source)
+        return Attempt(source, secret.encode())
+
     monkeypatch.setattr("web.health.Health.require_schema", lambda self: None)
-    monkeypatch.setattr(
-        "web.throttle.Throttle.attempt", lambda self, source, token: sources.append(source)
-    )
+    monkeypatch.setattr("web.throttle.Throttle.attempt", attempt)
     monkeypatch.setattr("habakkuk.accounts.service.Accounts.authenticate", lambda self, _: None)
     headers = {"Authorization": "Bearer x", "X-Forwarded-For": "198.51.100.7"}
     app.test_client().get("/api/chat", headers=headers)

@@ -1,22 +1,28 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
+from habakkuk.core.clock import Clock
 from web.errors import Refused
 from web.throttle import Throttle
 
 
-class Time:
+class Time(Clock):
     def __init__(self) -> None:
-        self.now = 1000.0
+        self.seconds = 1000.0
 
-    def __call__(self) -> float:
-        return self.now
+    def monotonic(self) -> float:
+        return self.seconds
+
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self.seconds, UTC)
 
 
 def fail(throttle: Throttle, source: str, times: int) -> None:
     for n in range(times):
-        throttle.attempt(source, f"wrong {n}")
+        throttle.failed(throttle.attempt(source, f"wrong {n}"))
 
 
 def test_the_thirty_first_wrong_token_of_a_minute_is_not_even_checked() -> None:
@@ -46,27 +52,65 @@ def test_a_minute_later_all_is_forgotten() -> None:
     time = Time()
     throttle = Throttle(time)
     fail(throttle, "a", 30)
-    time.now += 61
+    time.seconds += 61
     throttle.attempt("a", "some token")
 
 
 def test_good_tokens_do_not_count() -> None:
     throttle = Throttle(Time())
-    for _ in range(100):
-        throttle.attempt("a", "good")
-        throttle.succeeded("a", "good")
+    for n in range(100):
+        throttle.succeeded(throttle.attempt("a", f"good {n}"))
 
 
 def test_a_token_that_was_good_is_not_held_up_by_guesses_of_others() -> None:
     throttle = Throttle(Time())
-    throttle.attempt("a", "good")
-    throttle.succeeded("a", "good")
+    throttle.succeeded(throttle.attempt("a", "good"))
     fail(throttle, "a", 30)
     throttle.attempt("a", "good")
 
 
+def test_a_token_that_is_good_no_longer_is_held_up_like_any_other() -> None:
+    throttle = Throttle(Time())
+    throttle.succeeded(throttle.attempt("a", "revoked since"))
+    fail(throttle, "a", 30)
+    throttle.failed(throttle.attempt("a", "revoked since"))
+    with pytest.raises(Refused):
+        throttle.attempt("a", "revoked since")
+
+
+def test_what_works_once_is_not_remembered_as_good() -> None:
+    throttle = Throttle(Time())
+    throttle.succeeded(throttle.attempt("a", "link"), remember=False)
+    fail(throttle, "a", 30)
+    with pytest.raises(Refused):
+        throttle.attempt("a", "link")
+
+
+def test_attempts_that_run_at_once_are_counted_before_any_is_checked() -> None:
+    throttle = Throttle(Time())
+    for n in range(30):
+        throttle.attempt("a", f"in flight {n}")
+    with pytest.raises(Refused):
+        throttle.attempt("a", "one more")
+
+
 def test_what_could_not_be_checked_is_no_failure() -> None:
     throttle = Throttle(Time())
-    for _ in range(100):
-        throttle.attempt("a", "token")
-        throttle.take_back("a")
+    for n in range(100):
+        throttle.take_back(throttle.attempt("a", f"token {n}"))
+
+
+def test_an_ipv6_source_is_its_network() -> None:
+    throttle = Throttle(Time())
+    for n in range(30):
+        fail(throttle, f"2001:db8:1:2::{n:x}", 1)
+    with pytest.raises(Refused):
+        throttle.attempt("2001:db8:1:2:ffff::1", "wrong")
+    throttle.attempt("2001:db8:1:3::1", "wrong")
+
+
+def test_an_ipv4_source_written_as_ipv6_is_the_same() -> None:
+    throttle = Throttle(Time())
+    fail(throttle, "198.51.100.7", 30)
+    with pytest.raises(Refused):
+        throttle.attempt("::ffff:198.51.100.7", "wrong")

@@ -1,20 +1,15 @@
-"""SQL of people and tokens."""
+"""SQL of API tokens."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from sqlalchemy import Row, text
+from sqlalchemy import text
 
-from habakkuk.accounts.types import ApiToken, Principal, Role, Scope, User
+from habakkuk.accounts.types import ApiToken, Role, Scope, User
 from habakkuk.db.engine import Database
 
-_ADD_OWNER = text(
-    "INSERT INTO users (id, name, role) VALUES (:id, :name, 'owner') ON CONFLICT DO NOTHING"
-)
-_OWNER = text("SELECT id, name, role FROM users WHERE role = 'owner'")
-_ADD_TOKEN = text("""
+_ADD = text("""
     INSERT INTO api_tokens (id, user_id, name, hash, scopes)
     VALUES (:id, :user_id, :name, :hash, :scopes)
 """)
@@ -32,7 +27,8 @@ _AUTHENTICATE = text("""
     SELECT user_id, name, role, scopes FROM token
 """)
 _LIST = text("""
-    SELECT id, name, scopes, created, last_used, revoked FROM api_tokens ORDER BY created, id
+    SELECT t.id, t.name, t.scopes, t.created, t.last_used, t.revoked, u.name AS user
+    FROM api_tokens t JOIN users u ON u.id = t.user_id ORDER BY t.created, t.id
 """)
 _REVOKE = text("""
     UPDATE api_tokens SET revoked = now() WHERE (id = :which OR name = :which) AND revoked IS NULL
@@ -40,19 +36,10 @@ _REVOKE = text("""
 """)
 
 
-def ensure_owner(database: Database, user_id: str, name: str) -> User:
-    """Return the owner, made now when there is none."""
-    rows = database.run(_OWNER)
-    if not rows:
-        database.run(_ADD_OWNER, id=user_id, name=name)
-        rows = database.run(_OWNER)
-    return _user(rows[0])
-
-
-def add_token(database: Database, token: ApiToken, user_id: str, digest: bytes) -> None:
+def add(database: Database, token: ApiToken, user_id: str, digest: bytes) -> None:
     """Store a new token by its digest."""
     database.run(
-        _ADD_TOKEN,
+        _ADD,
         id=token.id,
         user_id=user_id,
         name=token.name,
@@ -61,20 +48,20 @@ def add_token(database: Database, token: ApiToken, user_id: str, digest: bytes) 
     )
 
 
-def authenticate(database: Database, digest: bytes) -> Principal | None:
-    """Return who holds the token with this digest, None when nobody does."""
+def authenticate(database: Database, digest: bytes) -> tuple[User, frozenset[Scope]] | None:
+    """Return who holds the token with this digest and its scopes, None when nobody does."""
     rows = database.run(_AUTHENTICATE, hash=digest)
     if not rows:
         return None
     row = rows[0]
     user = User(row.user_id, row.name, Role(row.role))
-    return Principal(user, frozenset(Scope(scope) for scope in row.scopes))
+    return user, frozenset(Scope(scope) for scope in row.scopes)
 
 
-def list_tokens(database: Database) -> Sequence[ApiToken]:
+def listed(database: Database) -> Sequence[ApiToken]:
     """Return every token, oldest first."""
     return [
-        ApiToken(r.id, r.name, tuple(r.scopes), r.created, r.last_used, r.revoked)
+        ApiToken(r.id, r.name, tuple(r.scopes), r.created, r.last_used, r.revoked, r.user)
         for r in database.run(_LIST)
     ]
 
@@ -82,7 +69,3 @@ def list_tokens(database: Database) -> Sequence[ApiToken]:
 def revoke(database: Database, which: str) -> int:
     """Revoke by id or name; return how many tokens that ended."""
     return len(database.run(_REVOKE, which=which))
-
-
-def _user(row: Row[Any]) -> User:
-    return User(row.id, row.name, Role(row.role))

@@ -1,0 +1,1 @@
+"""SQL of people, tokens and logins."""

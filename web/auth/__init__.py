@@ -1,0 +1,1 @@
+"""How people and programs come in: tokens, login links, passwords, web sessions."""

@@ -110,8 +110,8 @@ class Shelf:
 
 
 def automatic_title(message: str) -> str:
-    """Return the title that a session gets from its first message."""
-    return shorten(message, _TITLE)
+    """Return the title that a session gets from its first message: how its first line begins."""
+    return shorten(message.strip().partition("\n")[0], _TITLE)
 
 
 def _titled(row: Shelved) -> Shelved:

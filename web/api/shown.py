@@ -57,14 +57,17 @@ class HitBody(BaseModel):
 
 
 class ShelvedBody(BaseModel):
-    """One conversation of a list. `named`: its title was set by hand."""
+    """One conversation of a list. `named`: its title was set by hand.
+
+    `busy`: null when nothing is being answered, else pending, running or waiting (for a person).
+    """
 
     conversation: str
     agent: str
     title: str | None
     named: bool
     archived: bool
-    busy: bool
+    busy: str | None
     last_seq: int
     updated: datetime
     hit: HitBody | None

@@ -41,7 +41,7 @@ class Shell:
         app.after_request(_dress)
         app.add_template_filter(ago)
         app.add_template_filter(exact)
-        app.add_template_filter(span)
+        app.add_template_filter(left)
 
     def _context(self) -> dict[str, Any]:
         assets = self._assets
@@ -83,14 +83,11 @@ def exact(moment: datetime | None) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if moment else ""
 
 
-def span(start: datetime | None, end: datetime | None = None) -> str:
-    """Return how long something took, or takes until now: `34 s`, `5 min`, `2 h 5 min`."""
-    if start is None:
-        return ""
-    seconds = max(0, int(((end or datetime.now(UTC)) - start).total_seconds()))
-    if seconds < 60:  # noqa: PLR2004 - seconds of a minute
-        return f"{seconds} s"
-    minutes = seconds // 60
-    if minutes < 60:  # noqa: PLR2004 - minutes of an hour
-        return f"{minutes} min"
-    return f"{minutes // 60} h {minutes % 60} min"
+def left(moment: datetime, now: datetime | None = None) -> str:
+    """Return how long it is until a moment: `34 s`, `15 min`, `2 h 5 min`."""
+    seconds = max(0, int((moment - (now or datetime.now(UTC))).total_seconds()))
+    minutes, rest = divmod(seconds, 60)
+    if not minutes:
+        return f"{rest} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"

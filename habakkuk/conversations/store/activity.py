@@ -11,10 +11,11 @@ from sqlalchemy import text
 from habakkuk.db.engine import Database
 
 _MOST = 50
+# What was asked says more than the conversation's title: several turns may wait in one.
 _TITLE = """
-    left(coalesce(c.title, s.title, (
+    left(coalesce((
         SELECT m.body FROM chat_messages m WHERE m.turn_id = t.id AND m.author = 'user'
-        ORDER BY m.seq LIMIT 1), c.chat), 80)
+        ORDER BY m.seq LIMIT 1), c.title, s.title, c.chat), 80)
 """
 _COLUMNS = f"""
     t.id, t.conversation_id, c.channel, c.chat, c.user_id, {_TITLE} AS title, t.agent, j.state,

@@ -27,8 +27,8 @@ _TITLE = """
 _COLUMNS = f"""
     c.id, c.chat, c.agent, c.session_id, c.archived, c.next_seq - 1 AS last_seq, c.updated,
     c.title IS NOT NULL AS named, {_TITLE} AS title,
-    EXISTS (SELECT 1 FROM jobs j WHERE j.serial_key = 's:' || c.session_id
-            AND j.state IN ('pending', 'running', 'waiting')) AS busy
+    (SELECT max(j.state) FROM jobs j WHERE j.serial_key = 's:' || c.session_id
+     AND j.state IN ('pending', 'running', 'waiting')) AS busy
 """
 _OWN = "c.channel = :channel AND c.user_id = :user_id"
 _LIST = text(f"""
@@ -93,8 +93,8 @@ class Hit:
 class Shelved:
     """One conversation of a list.
 
-    `title` is None before the first message, `named` says that it was set by hand, `busy` that
-    something is being answered.
+    `title` is None before the first message, `named` says that it was set by hand. `busy` is None
+    when nothing is being answered, else pending, running or waiting (for a person).
     """
 
     id: str
@@ -104,7 +104,7 @@ class Shelved:
     title: str | None
     named: bool
     archived: bool
-    busy: bool
+    busy: str | None
     last_seq: int
     updated: datetime
     hit: Hit | None

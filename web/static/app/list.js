@@ -9,6 +9,7 @@ import { brief, exact, plural } from "./words.js";
 
 const TYPED_MS = 200;
 const LOOK_MS = 10_000;
+const BUSY = { pending: "queued", running: "answering", waiting: "waits for you" };
 
 function plain(event) {
   return event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey;
@@ -120,7 +121,9 @@ function Item({ row, query }) {
     >
       <span class="cut" dir="auto">${row.title || row.conversation}</span>
       ${row.busy
-        ? html`<span class="busy"><span class="dot"></span>answering</span>`
+        ? html`<span class=${`busy ${row.busy}`}>
+            ${row.busy === "running" && html`<span class="dot"></span>`}${BUSY[row.busy]}
+          </span>`
         : html`<time datetime=${row.updated} title=${exact(row.updated)}>${brief(row.updated)}</time>`}
       ${row.hit && html`<span class="hit" dir="auto"><${Marked} text=${row.hit.excerpt} words=${query} /></span>`}
     </a>

@@ -182,7 +182,8 @@ function Doing({ current, asked, live }) {
     return () => clearInterval(timer);
   }, []);
   const word = current.state === "waiting" && asked ? "Waits for you" : DOING[current.state];
-  const since = live && current.state === "running" ? span(seconds(live.began)) : "";
+  const began = state.turns.value.get(current.id)?.began ?? live?.began;
+  const since = began && current.state === "running" ? span(seconds(began)) : "";
   return html`<div class="answering">
     ${current.state === "running" && html`<span class="dot" aria-hidden="true"></span>`}
     <span>${word}</span><span>${since}</span>

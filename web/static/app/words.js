@@ -21,6 +21,7 @@ export function seconds(from, to) {
 }
 
 export function span(count) {
+  if (count < 0.1) return "<0.1 s";
   if (count < 10) return `${count.toFixed(1)} s`;
   if (count < 60) return `${Math.round(count)} s`;
   const minutes = Math.floor(count / 60);

@@ -40,9 +40,16 @@ def listening(database: Database, name: str, *channels: str) -> Iterator[Notific
     """Open a connection that listens on `channels`. Raises DatabaseAway."""
     connection = database.connect_alone(name)
     try:
-        with connection.cursor() as cursor:
-            for channel in channels:
-                cursor.execute(f"LISTEN {quote_ident(channel, connection)}")
+        _listen(connection, channels)
         yield Notifications(connection)
     finally:
         connection.close()
+
+
+def _listen(connection: psycopg2.extensions.connection, channels: Sequence[str]) -> None:
+    try:
+        with connection.cursor() as cursor:
+            for channel in channels:
+                cursor.execute(f"LISTEN {quote_ident(channel, connection)}")
+    except psycopg2.Error as error:
+        raise DatabaseAway("the listening connection broke") from error

@@ -113,6 +113,8 @@ class LiveHub:
                 self._read(gate)
             except (RedisError, OSError) as error:
                 _log.info("live events are away", reason=type(error).__name__)
+            except Exception:  # noqa: BLE001 - a loop top: one event may not end the view of all
+                _log.exception("reading live events failed")
             self._ready.set()
             self._stopped.wait(_RECONNECT_SECONDS)
 

@@ -68,6 +68,8 @@ class DoneListener:
                 self._listen()
             except DatabaseAway as error:
                 _log.info("cannot hear ended jobs", reason=error.detail)
+            except Exception:  # noqa: BLE001 - a loop top: who waits would wait for ever
+                _log.exception("hearing ended jobs failed")
             self._stopped.wait(_RECONNECT_SECONDS)
 
     def _listen(self) -> None:

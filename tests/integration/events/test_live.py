@@ -12,7 +12,7 @@ from habakkuk.core.redis import RedisGate
 from habakkuk.events import hub as hub_module
 from habakkuk.events.hub import LiveHub, Subscription
 from habakkuk.events.publisher import Publisher, TurnEvents
-from habakkuk.events.types import Event, EventType, stream_key
+from habakkuk.events.types import LIVE_CHANNEL, Event, EventType, stream_key
 from tests.fakes.stack import until
 from tests.servers import ValkeyServer
 
@@ -199,3 +199,18 @@ def test_a_redis_that_is_away_delays_nobody_and_breaks_nothing(redis_server: Val
         assert live.hub.replay("s") == []
         assert subscription.get(0) is None
     live.close()
+
+
+def test_what_is_no_event_ends_nobodys_view(live: Live) -> None:
+    with live.hub.subscribed("s") as subscription:
+        live.gate.call(lambda client: client.publish(LIVE_CHANNEL, b"\xff\xfe"))
+        # The reader begins anew after a second; what is published from then on arrives.
+        turn = live.turn()
+        found: list[Event] = []
+
+        def seen() -> bool:
+            turn.emit(TEXT, 1, text="x")
+            found.extend(event for event in [subscription.get(0.2)] if event)
+            return bool(found)
+
+        until(seen)

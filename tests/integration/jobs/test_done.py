@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from sqlalchemy import text
 
 from habakkuk.jobs.done import DoneListener
 from habakkuk.jobs.types import JobState
@@ -51,3 +52,11 @@ def test_the_serial_key_of_every_ended_job_is_told(
         bench.runner().offer("turns", job)
         assert ended.wait(10)
     until(lambda: keys == ["s:1"])
+
+
+def test_a_notice_that_cannot_be_read_deafens_nobody(bench: Bench, listener: DoneListener) -> None:
+    job = bench.enqueue()
+    with listener.watching(job) as ended:
+        bench.database.run(text("SELECT pg_notify('hab_done', 'no JSON')"))
+        bench.runner().offer("turns", job)
+        assert ended.wait(10)

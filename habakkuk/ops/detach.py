@@ -14,8 +14,9 @@ from habakkuk.ops.console import Console
 from habakkuk.ops.home import HomeFolder, open_log, prepare_home
 from habakkuk.ops.identity import identify
 from habakkuk.ops.lock import take_lock
+from habakkuk.ops.login import say_owner_link
 from habakkuk.ops.processes import ROOT
-from habakkuk.ops.run_file import read_run
+from habakkuk.ops.run_file import read_run, resolve_settings
 from habakkuk.ops.spawn import Program, start_server
 from habakkuk.ops.stop import StopSignal
 
@@ -46,7 +47,10 @@ def run_detached(settings: Settings, options: Sequence[str], console: Console) -
         raise ConfigurationError(f"up cannot be started: {error}") from error
     finally:
         os.close(log)
-    return _Follower(home, process, console, shown).follow(stop)
+    code = _Follower(home, process, console, shown).follow(stop)
+    if code == 0:
+        say_owner_link(console, resolve_settings(settings))
+    return code
 
 
 class _Follower:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from habakkuk.accounts.logins import Logins
+from habakkuk.accounts.logins import LINK_MINUTES, Logins
 from habakkuk.accounts.service import Accounts
 from habakkuk.core.config.settings import Settings
 from habakkuk.core.errors import ConfigurationError
-from habakkuk.db.engine import Database
+from habakkuk.db.engine import Database, DatabaseAway
+from habakkuk.ops.console import Console
 from habakkuk.ops.run_file import browser_address, read_run
 
 
@@ -27,6 +28,15 @@ def owner_link(settings: Settings) -> str:
         return link_address(settings, Logins(database).make_link(Accounts(database).owner()))
     finally:
         database.dispose()
+
+
+def say_owner_link(console: Console, settings: Settings) -> None:
+    """Show a new login link for the owner, or how to make one when that fails just now."""
+    try:
+        console.say(f"  Sign in once, within {LINK_MINUTES} minutes: {owner_link(settings)}")
+    except DatabaseAway:
+        console.say("  Sign in with a link from: ./scripts/habakkuk login-link")
+    console.say()
 
 
 def _address(settings: Settings) -> str:

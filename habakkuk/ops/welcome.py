@@ -6,6 +6,7 @@ from habakkuk.core.config.settings import Settings
 from habakkuk.llm.selection import Tier
 from habakkuk.ops.console import Console
 from habakkuk.ops.home import HomeFolder, data_folder
+from habakkuk.ops.login import say_owner_link
 from habakkuk.ops.models import who_answers
 from habakkuk.ops.run_file import browser_address
 
@@ -26,6 +27,9 @@ def welcome(console: Console, settings: Settings, detached: bool) -> None:  # no
         ]
     )
     console.say()
+    if not detached:
+        # Its output is a log otherwise, where no secret belongs: whoever started it shows the link.
+        say_owner_link(console, settings)
 
 
 def _answers(settings: Settings) -> list[tuple[str, str]]:

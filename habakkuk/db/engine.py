@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 import psycopg2
 import psycopg2.extensions
+from psycopg2 import errorcodes
 from sqlalchemy import Connection, CursorResult, Executable, Row, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
@@ -41,10 +42,18 @@ _BEGIN, _COMMIT, _ROLLBACK = text("BEGIN"), text("COMMIT"), text("ROLLBACK")
 class DatabaseAway(Unavailable):
     """PostgreSQL does not answer. Nothing of the transaction is known to have happened."""
 
+    said = "the database does not answer; try again in a few seconds"
+
     def __init__(self, detail: str) -> None:
         """Keep what the driver said for the log; the message is for the person."""
-        super().__init__("the database does not answer; try again in a few seconds")
+        super().__init__(self.said)
         self.detail = detail
+
+
+class DatabaseBusy(DatabaseAway):
+    """Somebody held a lock for too long: nothing happened, and the same again will do."""
+
+    said = "the database is busy with the same thing; try again in a few seconds"
 
 
 class Work:
@@ -94,6 +103,8 @@ class Database:
             isolation_level="AUTOCOMMIT",
             json_serializer=lambda value: orjson.dumps(value).decode(),
             json_deserializer=orjson.loads,
+            # Errors go to logs, and what people wrote does not.
+            hide_parameters=True,
         )
         event.listen(self._engine, "checkout", _refuse_closed)
 
@@ -183,6 +194,8 @@ def _storable() -> Iterator[None]:
 
 
 _AWAY_STATES = ("08", "57P")  # connection exceptions; administrator or crash shutdown
+# A lock that was not given in time, a deadlock.
+_BUSY_STATES = frozenset({errorcodes.LOCK_NOT_AVAILABLE, errorcodes.DEADLOCK_DETECTED})
 
 
 @contextmanager
@@ -193,14 +206,22 @@ def _translated() -> Iterator[None]:
     except PoolTimeoutError as error:
         raise DatabaseAway("every connection of the pool was busy for 10 s") from error
     except (DBAPIError, psycopg2.OperationalError) as error:
+        first_line = str(error).splitlines()[0]
+        if _state(error) in _BUSY_STATES:
+            raise DatabaseBusy(first_line) from error
         if _is_away(error):
-            raise DatabaseAway(str(error).splitlines()[0]) from error
+            raise DatabaseAway(first_line) from error
         raise
 
 
-def _is_away(error: Exception) -> bool:
+def _state(error: Exception) -> str | None:
     original = error.orig if isinstance(error, DBAPIError) else error
-    state = getattr(original, "pgcode", None)
+    state: str | None = getattr(original, "pgcode", None)
+    return state
+
+
+def _is_away(error: Exception) -> bool:
+    state = _state(error)
     if isinstance(error, DBAPIError) and error.connection_invalidated:
         return True
     if not isinstance(error, OperationalError | InterfaceError | psycopg2.OperationalError):

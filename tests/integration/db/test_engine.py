@@ -11,7 +11,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError, ProgrammingError
 
 from habakkuk.core.errors import Invalid, Unavailable
-from habakkuk.db.engine import Database, DatabaseAway
+from habakkuk.db.engine import Database, DatabaseAway, DatabaseBusy
 from habakkuk.db.listen import listening
 from tests.fakes.stack import until
 from tests.servers import PostgresServer
@@ -110,6 +110,30 @@ def test_a_busy_pool_is_said_as_unavailable(
             database.run(COUNT)
     assert "busy" in caught.value.detail  # type: ignore[attr-defined] # - DatabaseAway's
     database.dispose()
+
+
+def test_a_lock_that_is_held_too_long_is_said_as_busy(database: Database) -> None:
+    database.run(ADD, id="a")
+    lock = text("SELECT 1 FROM users WHERE id = 'a' FOR UPDATE")
+
+    def ask() -> None:
+        with database.transaction() as work:
+            work.execute(text("SET LOCAL lock_timeout = '10ms'"))
+            work.execute(lock)
+
+    with database.transaction() as holder:
+        holder.execute(lock)
+        with pytest.raises(DatabaseBusy, match="busy"):
+            ask()
+    ask()
+
+
+def test_an_error_does_not_repeat_what_people_wrote(database: Database) -> None:
+    again = text("INSERT INTO users (id, name, role) VALUES ('a', :words, 'member')")
+    database.run(again, words="hush")
+    with pytest.raises(IntegrityError) as caught:
+        database.run(again, words="hush")
+    assert "hush" not in str(caught.value)
 
 
 def test_a_server_that_is_gone_is_away_and_comes_back_by_itself(

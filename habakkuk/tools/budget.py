@@ -6,8 +6,9 @@ share what is left.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from habakkuk.tools.contract import ToolOutput
 
@@ -19,20 +20,23 @@ _LEAST = 1_000
 # Logs begin with what was run and end with what went wrong; most of it stands at the start.
 _HEAD_SHARE = 0.7
 
-Keep = Callable[[str], str]
+
+class Keep(Protocol):
+    """Stores a whole text."""
+
+    def __call__(self, text: str, *, outside: bool) -> str:
+        """Return the handle under which `read_output` finds it."""
+        ...
 
 
 def fit(outputs: Sequence[ToolOutput], keep: Keep) -> tuple[ToolOutput, ...]:
     """Return the outputs of one step, each within its share of the budget.
 
-    `keep` stores a whole text and returns the handle under which `read_output` finds it. The same
-    outputs give the same result, so a step that a crash repeats does not change.
+    The same outputs give the same result, so a step that a crash repeats does not change.
     """
     shares = _shares([len(output.text) for output in outputs])
     return tuple(
-        output
-        if len(output.text) <= share
-        else replace(output, text=_cut(output.text, share, keep))
+        output if len(output.text) <= share else replace(output, text=_cut(output, share, keep))
         for output, share in zip(outputs, shares, strict=True)
     )
 
@@ -48,8 +52,9 @@ def _shares(lengths: Sequence[int]) -> list[int]:
     return shares
 
 
-def _cut(text: str, share: int, keep: Keep) -> str:
-    handle = keep(text)
+def _cut(output: ToolOutput, share: int, keep: Keep) -> str:
+    text = output.text
+    handle = keep(text, outside=output.outside)
     head = int(share * _HEAD_SHARE)
     tail = share - head
     note = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from habakkuk.core.errors import NotFound, ToolError
 from habakkuk.core.text import clean
@@ -23,6 +24,14 @@ def _nothing(handle: str) -> bytes:
     raise NotFound(handle)
 
 
+@dataclass(frozen=True)
+class Kept:
+    """A text, and whether it came from outside: who reads it is tainted by it, also later."""
+
+    text: str
+    outside: bool
+
+
 class KeptOutputs:
     """Keeps texts as blobs.
 
@@ -35,20 +44,20 @@ class KeptOutputs:
         self._put = put
         self._get = get
 
-    def keep(self, session_id: str, text: str) -> str:
+    def keep(self, session_id: str, text: str, *, outside: bool) -> str:
         """Store a text; return its handle."""
-        return self._put(_header(session_id) + clean(text).encode(), _MIME)
+        return self._put(_header(session_id, outside=outside) + clean(text).encode(), _MIME)
 
-    def read(self, session_id: str, handle: str) -> str:
+    def read(self, session_id: str, handle: str) -> Kept:
         """Return a kept text. Raises ToolError when this session has none under that handle."""
-        header = _header(session_id)
-        data = self._data(handle)
-        if data is None or not data.startswith(header):
-            raise ToolError(
-                "there is no kept output with this handle; copy it whole from the result that"
-                " names it"
-            )
-        return data[len(header) :].decode()
+        data = self._data(handle) or b""
+        for outside in (False, True):
+            header = _header(session_id, outside=outside)
+            if data.startswith(header):
+                return Kept(data[len(header) :].decode(), outside)
+        raise ToolError(
+            "there is no kept output with this handle; copy it whole from the result that names it"
+        )
 
     def _data(self, handle: str) -> bytes | None:
         if not _HANDLE.fullmatch(handle):
@@ -59,5 +68,6 @@ class KeptOutputs:
             return None
 
 
-def _header(session_id: str) -> bytes:
-    return f"habakkuk tool output of session {session_id!r}\n".encode()
+def _header(session_id: str, *, outside: bool) -> bytes:
+    origin = "outside" if outside else "here"
+    return f"habakkuk tool output of session {session_id!r}, from {origin}\n".encode()

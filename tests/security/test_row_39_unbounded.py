@@ -28,7 +28,7 @@ def test_output_without_end_takes_bounded_memory(tmp_path: Path) -> None:
 
 
 def test_a_hundred_calls_of_one_step_share_its_budget() -> None:
-    outputs = fit([ToolOutput("x" * RESULT_BUDGET)] * 100, lambda _: "handle")
+    outputs = fit([ToolOutput("x" * RESULT_BUDGET)] * 100, _keep)
     assert sum(len(output.text) for output in outputs) <= STEP_BUDGET + 100 * NOTE
 
 
@@ -39,6 +39,10 @@ def test_processes_that_breed_end_with_their_call(tmp_path: Path) -> None:
     output = call(TOOLS["exec"], context(tmp_path / "w"), command=command)
     assert output.text == "100\n[exit code 0]"
     assert [line for line in _commands() if mark in line] == []
+
+
+def _keep(text: str, *, outside: bool) -> str:
+    return "handle"
 
 
 def _commands() -> list[str]:

@@ -42,8 +42,9 @@ def fetch_url(args: FetchUrlArgs, context: ToolContext) -> ToolOutput:
     except HttpFailed as error:
         raise ToolError(f"the page could not be read: {error}") from error
     if fetched.status >= _FAILED:
-        return ToolOutput(_failure(fetched, context.interrupt), is_error=True)
-    return ToolOutput(_framed(fetched, readable(fetched, context.interrupt), args.max_chars))
+        return ToolOutput(_failure(fetched, context.interrupt), is_error=True, outside=True)
+    page = readable(fetched, context.interrupt)
+    return ToolOutput(_framed(fetched, page, args.max_chars), outside=True)
 
 
 def _framed(fetched: Fetched, page: Page, limit: int) -> str:

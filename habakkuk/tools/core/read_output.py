@@ -21,13 +21,13 @@ class ReadOutputArgs(ToolArgs):
 @tool(risk=Risk.READ, timeout_s=30, replayable=True)
 def read_output(args: ReadOutputArgs, context: ToolContext) -> ToolOutput:
     """Read more of a tool result that was too long to be shown whole."""
-    text = context.services.outputs.read(context.session_id, args.handle)
+    kept = context.services.outputs.read(context.session_id, args.handle)
+    text = kept.text
     if args.offset >= len(text):
         raise ToolError(
             f"this output has {len(text)} characters; offset {args.offset} is past them"
         )
     end = min(len(text), args.offset + args.limit)
     more = f"; offset {end} reads on" if end < len(text) else ""
-    return ToolOutput(
-        f"{text[args.offset : end]}\n[characters {args.offset} to {end} of {len(text)}{more}]"
-    )
+    note = f"[characters {args.offset} to {end} of {len(text)}{more}]"
+    return ToolOutput(f"{text[args.offset : end]}\n{note}", outside=kept.outside)

@@ -78,5 +78,5 @@ def crowd(where: ToolContext) -> None:
 
 def filled(arguments: Mapping[str, Any], where: ToolContext) -> dict[str, Any]:
     """Return the arguments with the handle of an output that this session has."""
-    kept = where.services.outputs.keep(where.session_id, LONG)
+    kept = where.services.outputs.keep(where.session_id, LONG, outside=False)
     return {key: kept if value == "{kept}" else value for key, value in arguments.items()}

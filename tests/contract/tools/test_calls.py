@@ -19,6 +19,7 @@ from habakkuk.core.interrupt import Interrupted, Reason
 from habakkuk.core.text import clean
 from habakkuk.tools.budget import RESULT_BUDGET, fit
 from habakkuk.tools.contract import Risk, Tool, ToolContext, ToolOutput
+from habakkuk.tools.outputs import Kept
 from habakkuk.tools.registry import ToolRegistry
 from tests.contract.tools.samples import LONG, SAMPLES, crowd, filled, prepared
 from tests.fakes.pages import PageServer, Seen, page_server
@@ -133,6 +134,12 @@ def test_what_only_reads_changes_nothing(tool: Tool, where: ToolContext) -> None
 
 
 @pytest.mark.parametrize("tool", EVERY)
+def test_what_comes_over_the_network_is_from_outside(tool: Tool, where: ToolContext) -> None:
+    output = call(tool, where, **filled(SAMPLES[tool.name].good, where))
+    assert output.outside is (tool.risk is Risk.NETWORK)
+
+
+@pytest.mark.parametrize("tool", EVERY)
 def test_what_may_run_again_gives_the_same_again(tool: Tool, where: ToolContext) -> None:
     if not tool.replayable:
         pytest.skip("it does not run again")
@@ -185,21 +192,22 @@ def test_a_long_result_fits_the_budget_and_loses_nothing(tool: Tool, where: Tool
     keep = partial(where.services.outputs.keep, where.session_id)
     kept: list[str] = []
 
-    def keeping(text: str) -> str:
-        kept.append(keep(text))
+    def keeping(text: str, *, outside: bool) -> str:
+        kept.append(keep(text, outside=outside))
         return kept[-1]
 
     (fitted,) = fit([output], keeping)
     assert len(fitted.text) <= RESULT_BUDGET + NOTE
     if fitted != output:
         (handle,) = kept
-        assert where.services.outputs.read(where.session_id, handle) == output.text
+        whole = Kept(output.text, output.outside)
+        assert where.services.outputs.read(where.session_id, handle) == whole
         more = call(TOOLS["read_output"], where, handle=handle, offset=20_000, limit=1_000)
         assert output.text[20_000:21_000] in more.text
 
 
 def test_a_whole_long_output_can_be_read_to_its_end(where: ToolContext) -> None:
-    handle = where.services.outputs.keep(where.session_id, LONG)
+    handle = where.services.outputs.keep(where.session_id, LONG, outside=False)
     parts, offset = [], 0
     while offset < len(LONG):
         text = call(TOOLS["read_output"], where, handle=handle, offset=offset).text
@@ -294,6 +302,11 @@ def test_bytes_that_are_no_utf8_are_shown_as_such(
     output.text.encode()
 
 
+def test_what_came_from_outside_still_does_when_it_is_read_later(where: ToolContext) -> None:
+    handle = where.services.outputs.keep(where.session_id, LONG, outside=True)
+    assert call(TOOLS["read_output"], where, handle=handle).outside
+
+
 def test_sessions_do_not_share_what_is_kept(where: ToolContext) -> None:
-    handle = where.services.outputs.keep("another session", LONG)
+    handle = where.services.outputs.keep("another session", LONG, outside=False)
     assert call(TOOLS["read_output"], where, handle=handle).is_error

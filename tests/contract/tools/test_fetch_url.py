@@ -40,7 +40,8 @@ def test_a_page_is_framed_as_data_with_its_title(
     pages.answers["/"] = response(PAGE, "text/html")
     assert fetch(network, tmp_path) == ToolOutput(
         "Content of http://site.example/\nTitle: The title\n"
-        f"{FRAME}\n\nSome words.\n\n[end of the data from outside]"
+        f"{FRAME}\n\nSome words.\n\n[end of the data from outside]",
+        outside=True,
     )
 
 
@@ -89,6 +90,7 @@ def test_a_refusal_of_the_server_is_an_error_with_what_it_says(
     assert f"answers with status {status[:3]}" in output.text
     assert "because" in output.text
     assert FRAME in output.text
+    assert output.outside
 
 
 @pytest.mark.parametrize(

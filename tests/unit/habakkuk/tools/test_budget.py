@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,8 +16,10 @@ NOTE = 300
 class Keeper:
     def __init__(self) -> None:
         self.texts: dict[str, str] = {}
+        self.outside: bool | None = None
 
-    def __call__(self, text: str) -> str:
+    def __call__(self, text: str, *, outside: bool) -> str:
+        self.outside = outside
         handle = f"handle-{len(self.texts)}"
         self.texts[handle] = text
         return handle
@@ -69,9 +72,12 @@ def test_small_results_are_not_cut_for_large_ones() -> None:
     assert 17_000 < len(texts[1]) < 18_500
 
 
-def test_an_error_stays_an_error() -> None:
-    (output,) = fit([ToolOutput("e" * 100_000, is_error=True)], Keeper())
-    assert output.is_error
+@pytest.mark.parametrize("outside", [True, False])
+def test_what_is_known_of_an_output_stays_known(outside: bool) -> None:
+    keeper = Keeper()
+    (output,) = fit([ToolOutput("e" * 100_000, is_error=True, outside=outside)], keeper)
+    assert (output.is_error, output.outside) == (True, outside)
+    assert keeper.outside is outside
 
 
 def test_the_same_step_is_cut_alike_again() -> None:

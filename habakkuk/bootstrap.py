@@ -173,6 +173,7 @@ def _add_handlers(container: Container) -> None:
         tools=ToolRegistry(_tool_packages(container.settings)),
         tool_threads=container.tool_pool,
         publisher=container.publisher,
+        redactor=container.redactor,
         workspace=partial(_workspace, container.settings.home),
     )
     for handler in (TurnHandler(ports),):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from habakkuk.agent.run import TurnRun
@@ -51,6 +51,7 @@ def end_turn(run: TurnRun, ending: Ending) -> None:
     Raises Interrupted(LEASE_LOST) when another worker owns the turn by now.
     """
     context = run.context
+    ending = _redacted(run, ending)
     context.failpoints.hit("turn.end.before")
     written = hotpath.TurnEnd(
         ending.outcome,
@@ -77,6 +78,13 @@ def append(run: TurnRun, step: int, role_blocks: Message, meta: dict[str, Any]) 
         context.progressed(work)
     context.failpoints.hit("turn.append.after")
     run.events.emit(EventType.STEP_DONE, step)
+
+
+def _redacted(run: TurnRun, ending: Ending) -> Ending:
+    """Take secrets out of what Habakkuk says itself: services repeat keys in their errors."""
+    redactor = run.ports.redactor
+    error = None if ending.error is None else redactor.text(ending.error)
+    return replace(ending, notice=redactor.text(ending.notice), error=error)
 
 
 def _chat_message(ending: Ending) -> NewChatMessage:

@@ -10,6 +10,7 @@ from typing import Protocol
 from habakkuk.core.clock import Clock
 from habakkuk.core.config.schema import Config
 from habakkuk.core.interrupt import Interrupt
+from habakkuk.core.redaction import Redactor
 from habakkuk.events.publisher import Publisher
 from habakkuk.llm.types import LlmEvent, LlmRequest, ModelRef
 from habakkuk.tools.registry import ToolRegistry
@@ -40,6 +41,7 @@ class TurnPorts:
     tools: ToolRegistry
     tool_threads: ToolThreads
     publisher: Publisher
+    redactor: Redactor
     workspace: Callable[[str], Path]
 
 

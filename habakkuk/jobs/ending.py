@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from habakkuk.core.clock import Clock
 from habakkuk.core.errors import ExternalError
 from habakkuk.core.interrupt import Interrupted, Reason
 from habakkuk.core.log import get_logger
+from habakkuk.core.redaction import Redactor
 from habakkuk.db.engine import DatabaseAway
 from habakkuk.jobs.context import RunningJob
 from habakkuk.jobs.contract import JobHandler, Retry
@@ -64,12 +66,17 @@ def _message(error: Exception) -> str:
 class Ending:
     """Writes the ends that a handler did not write itself."""
 
-    def __init__(self, clock: Clock) -> None:
-        """Take the clock that bounds how long a missing database is waited for."""
+    def __init__(self, clock: Clock, redactor: Redactor) -> None:
+        """Take the clock that bounds how long a missing database is waited for.
+
+        The errors of jobs are stored and shown: `redactor` takes secrets out of them.
+        """
         self._clock = clock
+        self._redactor = redactor
 
     def carry_out(self, run: RunningJob, handler: JobHandler | None, verdict: Verdict) -> None:
         """Write the verdict. Keeps trying while PostgreSQL is away and the lease can be trusted."""
+        verdict = replace(verdict, message=self._redactor.text(verdict.message))
         if verdict.kind == "release":
             self._insist(run, lambda: self._release(run, verdict.after or 0.0))
         elif verdict.kind == "retry":
@@ -120,6 +127,7 @@ class Ending:
             except DatabaseAway:
                 if self._clock.monotonic() > until or run.interrupt.reason is Reason.LEASE_LOST:
                     raise
-                run.interrupt.wait(_AWAY_PAUSE_SECONDS)
+                # Not a wait for the interrupt: one that was tripped would not pause at all.
+                time.sleep(_AWAY_PAUSE_SECONDS)
             else:
                 return

@@ -14,6 +14,7 @@ from habakkuk.core.config.settings import Settings
 from habakkuk.core.failpoints import Failpoints
 from habakkuk.core.ids import random_id
 from habakkuk.core.log import get_logger
+from habakkuk.core.redaction import Redactor
 from habakkuk.core.redis import RedisGate
 from habakkuk.db.engine import Database, DatabaseAway
 from habakkuk.jobs.contract import JobHandler
@@ -50,6 +51,11 @@ class JobSource(Protocol):
     @property
     def redis(self) -> RedisGate | None:
         """Its commands to Redis; None shows no locks."""
+        ...
+
+    @property
+    def redactor(self) -> Redactor:
+        """What takes its secrets out of what is stored."""
         ...
 
     @property
@@ -125,6 +131,7 @@ class Host:
             failpoints=source.failpoints,
             clock=clock,
             locks=self._locks,
+            redactor=source.redactor,
         )
 
     def _sweeper_parts(self, start_probe: Callable[[], None]) -> SweeperParts:

@@ -41,6 +41,7 @@ class Probe:
             leases,
             source.failpoints,
             self._clock,
+            redactor=source.redactor,
         )
         self._runner = Runner(parts, {})
         self._heartbeat = Heartbeat(source.database.beside("habakkuk probe"), leases, self._clock)

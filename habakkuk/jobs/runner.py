@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import structlog
 
@@ -12,6 +12,7 @@ from habakkuk.core.clock import Clock
 from habakkuk.core.failpoints import Failpoints
 from habakkuk.core.interrupt import Interrupted, Reason
 from habakkuk.core.log import get_logger
+from habakkuk.core.redaction import Redactor
 from habakkuk.db.engine import Database, DatabaseAway
 from habakkuk.jobs.context import RunningJob, Surroundings
 from habakkuk.jobs.contract import JobHandler
@@ -38,6 +39,7 @@ class RunnerParts:
     failpoints: Failpoints
     clock: Clock
     locks: LockKeeper | None = None
+    redactor: Redactor = field(default_factory=Redactor)
 
 
 class Runner:
@@ -47,7 +49,7 @@ class Runner:
         """Prepare a pool for each queue in `sizes`; threads start when they are needed."""
         self._parts = parts
         self._shared = Surroundings(parts.database, parts.failpoints)
-        self._ending = Ending(parts.clock)
+        self._ending = Ending(parts.clock, parts.redactor)
         self._open = False
         self._stopping = False
         self._idle = threading.Condition()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -305,3 +306,14 @@ def test_every_call_is_in_the_ledger(stack: Stack) -> None:
             "fake-model",
         )
         assert row.input > 0
+
+
+def test_a_key_in_a_services_words_is_not_shown(stack: Stack) -> None:
+    said = {
+        "error": {"message": "no access for sk-0123456789abcdefghij", "code": "permission_error"}
+    }
+    reply = answered(stack, Reply([json.dumps(said).encode()], 403, "application/json"))
+    assert reply.kind is ChatKind.ERROR
+    assert "no access for [redacted]" in reply.body
+    (job,) = stack.container.jobs.list()
+    assert "sk-0123456789abcdefghij" not in (job.error or "")

@@ -15,6 +15,7 @@ from sqlalchemy import text
 
 from habakkuk.core.config.settings import Settings, load_settings
 from habakkuk.core.failpoints import Failpoints
+from habakkuk.core.redaction import Redactor
 from habakkuk.core.redis import RedisGate
 from habakkuk.db.engine import Database, Work
 from habakkuk.jobs.contract import JobContext, JobHandler
@@ -89,6 +90,7 @@ class Source:
     failpoints: Failpoints
     wake: Wake
     handlers: Mapping[str, JobHandler] = field(default_factory=lambda: {"play": Play()})
+    redactor: Redactor = field(default_factory=Redactor)
 
     def warm(self) -> None:
         return None

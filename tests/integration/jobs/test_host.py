@@ -11,6 +11,7 @@ import pytest
 
 from habakkuk.core.config.settings import Settings, load_settings
 from habakkuk.core.failpoints import Failpoints
+from habakkuk.core.redaction import Redactor
 from habakkuk.core.redis import RedisGate
 from habakkuk.db.engine import Database
 from habakkuk.jobs.contract import JobContext, JobHandler
@@ -32,6 +33,7 @@ class Source:
     handlers: dict[str, JobHandler]
     warmed: list[str] = field(default_factory=list)
     may_warm: threading.Event = field(default_factory=threading.Event)
+    redactor: Redactor = field(default_factory=Redactor)
 
     def warm(self) -> None:
         assert self.may_warm.wait(10)

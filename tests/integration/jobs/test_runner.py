@@ -82,6 +82,19 @@ def test_the_last_attempt_ends_the_job_and_its_handler_records_it(bench: Bench) 
     assert bench.job(job).error == "Retry: never"
 
 
+def test_a_stored_error_holds_no_secret(bench: Bench) -> None:
+    def fail(context: JobContext) -> None:
+        raise Retry("the key sk-0123456789abcdefghij was refused", fatal=True)
+
+    bench.handler.run_with = fail
+    job = bench.enqueue()
+    bench.runner().offer("turns", job)
+    bench.reached(job, JobState.FAILED)
+    said = "Retry: the key [redacted] was refused"
+    assert bench.job(job).error == said
+    assert bench.handler.ends == [(job, JobState.FAILED, said)]
+
+
 @pytest.mark.parametrize(
     "error",
     [Retry("no", fatal=True), ExternalError("refused", retryable=False)],

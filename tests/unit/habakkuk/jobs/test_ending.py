@@ -10,6 +10,7 @@ from habakkuk.core.clock import Clock
 from habakkuk.core.errors import ExternalError, Invalid
 from habakkuk.core.failpoints import Failpoints
 from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
+from habakkuk.core.redaction import Redactor
 from habakkuk.db.engine import Database, DatabaseAway
 from habakkuk.jobs import ending
 from habakkuk.jobs.context import RunningJob, Surroundings
@@ -143,7 +144,7 @@ def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def done(run: Run) -> None:
-    Ending(MovedClock()).done(cast("RunningJob", run))
+    Ending(MovedClock(), Redactor()).done(cast("RunningJob", run))
 
 
 def test_an_end_is_written_once_the_database_is_back(no_pause: None) -> None:
@@ -172,6 +173,17 @@ def test_an_end_is_given_up_when_the_lease_is_lost(no_pause: None) -> None:
     with pytest.raises(DatabaseAway):
         done(run)
     assert run.calls == 1
+
+
+def test_a_job_that_was_stopped_waits_between_its_tries_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("habakkuk.jobs.ending.time.sleep", pauses.append)
+    run = Run(away=2)
+    run.interrupt.trip(Reason.STOPPING)
+    done(run)
+    assert pauses == [0.5, 0.5]
 
 
 def test_what_a_handler_raises_after_its_end_changes_nothing() -> None:

@@ -1,0 +1,88 @@
+"""Ask a provider whether it works: which models it has, and one short answer."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import httpx2
+from pydantic import BaseModel, ValidationError
+
+from habakkuk.core.interrupt import Interrupt
+from habakkuk.llm.contract import Endpoint
+from habakkuk.llm.profiles.models import profile_for
+from habakkuk.llm.registry import Registry
+from habakkuk.llm.types import LlmRequest, Message, ModelRef, Role, Text
+
+_SECONDS = 30.0
+_LIST_SECONDS = 5.0
+_MOST_BYTES = 5_000_000
+# Enough for a model that must think before it speaks; only the first piece is waited for.
+_TOKENS = 64
+_QUESTION = "Answer with one word: are you there?"
+# https://docs.anthropic.com/en/api/versioning: every request names a version.
+_MESSAGES_VERSION = "2023-06-01"
+
+
+class _Model(BaseModel):
+    id: str
+
+
+class _Models(BaseModel):
+    data: list[_Model]
+
+
+def try_model(endpoint: Endpoint, model: str) -> None:
+    """Have a model begin an answer, through the adapter that turns use.
+
+    Raises LlmError, with what the provider said.
+    """
+    brief = dataclasses.replace(endpoint, timeout=_SECONDS, stall_timeout=_SECONDS)
+    ref = ModelRef(endpoint.name, model)
+    question = Message(Role.USER, (Text(text=_QUESTION),))
+    request = LlmRequest(system="", messages=(question,), max_tokens=_TOKENS)
+    registry = Registry({endpoint.name: brief})
+    try:
+        provider = registry.provider(endpoint.name)
+        events = provider.stream(model, request, profile_for(ref), Interrupt())
+        next(iter(events))
+    finally:
+        registry.close()
+
+
+def list_models(endpoint: Endpoint) -> Sequence[str]:
+    """Return the names of the provider's models, none when it does not tell."""
+    try:
+        with httpx2.Client(timeout=_LIST_SECONDS, trust_env=False) as client:
+            return _read_models(client, endpoint)
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValidationError):
+        return ()
+
+
+def _read_models(client: httpx2.Client, endpoint: Endpoint) -> Sequence[str]:
+    with client.stream("GET", _address(endpoint), headers=_headers(endpoint)) as answer:
+        if answer.status_code != httpx2.codes.OK:
+            return ()
+        body = bytearray()
+        for piece in answer.iter_bytes():
+            body += piece
+            if len(body) > _MOST_BYTES:
+                return ()
+    return sorted(model.id for model in _Models.model_validate_json(bytes(body)).data)
+
+
+def _address(endpoint: Endpoint) -> str:
+    base = endpoint.base_url.rstrip("/")
+    if endpoint.type == "anthropic":
+        return base.removesuffix("/v1") + "/v1/models?limit=1000"
+    return base + "/models"
+
+
+def _headers(endpoint: Endpoint) -> dict[str, str]:
+    headers = dict(endpoint.headers)
+    if endpoint.type == "anthropic":
+        headers["anthropic-version"] = _MESSAGES_VERSION
+        key = {"x-api-key": endpoint.api_key}
+    else:
+        key = {"authorization": f"Bearer {endpoint.api_key}"}
+    return (key if endpoint.api_key else {}) | headers

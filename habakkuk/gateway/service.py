@@ -78,11 +78,13 @@ class Gateway:
         command, arguments = matched
         health = self._health() if command.wants_health else None
         with self._database.transaction() as work:
-            conversation = self._conversation(work, inbound)
+            found = self._locked(work, inbound)
             self._save_cursor(work, inbound)
-            call = _Call(command, arguments, health)
             known = self._known(work, inbound)
-            return known or self._command(work, conversation, inbound, call)
+            if known is not None:
+                return known
+            call = _Call(command, arguments, health)
+            return self._command(work, self._fitted(work, found, inbound), inbound, call)
 
     def _answer(self, inbound: Inbound) -> Admitted | None:
         """Take a yes or no as the answer to the open question here; None when it is a message.
@@ -129,11 +131,12 @@ class Gateway:
 
     def _admit_slowly(self, inbound: Inbound, asked: hotpath.Acceptance) -> Admitted:
         with self._database.transaction() as work:
-            conversation = self._conversation(work, inbound)
+            found = self._locked(work, inbound)
             self._save_cursor(work, inbound)
             known = self._known(work, inbound)
             if known is not None:
                 return known
+            conversation = self._fitted(work, found, inbound)
             if inbound.joinable:
                 asked = self._joining(work, conversation, inbound, asked)
             accepted = hotpath.accept_in(work, asked)
@@ -198,11 +201,12 @@ class Gateway:
             names = ", ".join(self._config.agents)
             raise Invalid(f"there is no agent {inbound.agent!r}; the agents are: {names}")
 
-    def _conversation(self, work: Work, inbound: Inbound) -> Conversation:
+    def _locked(self, work: Work, inbound: Inbound) -> Conversation:
         """Lock the conversation, made now when the address is new."""
-        found = addresses.lock(work, inbound.address)
-        if found is None:
-            found = self._create(work, inbound)
+        return addresses.lock(work, inbound.address) or self._create(work, inbound)
+
+    def _fitted(self, work: Work, found: Conversation, inbound: Inbound) -> Conversation:
+        """Return the conversation with the agent and the session that a new message wants."""
         if inbound.session_id is not None:
             if not addresses.holds(work, found.id, inbound.session_id):
                 raise NotFound(f"there is no session {inbound.session_id!r}")

@@ -193,9 +193,18 @@ def test_the_same_agent_by_name_keeps_the_session(stack: Stack) -> None:
     assert stack.say("two", agent="habakkuk").session_id == stack.say("one").session_id
 
 
+def test_a_message_that_comes_again_does_not_bring_its_agent_back(stack: Stack) -> None:
+    first = stack.say("hello", remote_id="m1")
+    second = stack.say("hello", remote_id="m2", agent="other")
+    again = stack.say("hello", remote_id="m1", agent="habakkuk")
+    assert again == replace(first, duplicate=True)
+    assert stack.say("and now?").session_id == second.session_id
+
+
 def test_an_unknown_agent_is_refused_with_the_known_ones(stack: Stack) -> None:
     with pytest.raises(
-        Invalid, match="there is no agent 'nobody'; the agents are: habakkuk, careful, reader, other"
+        Invalid,
+        match="there is no agent 'nobody'; the agents are: habakkuk, careful, reader, other",
     ):
         stack.say("hello", agent="nobody")
     assert counts(stack)["conversations"] == 0

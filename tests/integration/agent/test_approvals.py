@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from habakkuk.accounts.types import Role, User
@@ -30,7 +32,7 @@ def _asked_twice(stack: Stack, admitted: Admitted) -> None:
     assert len(stack.container.approvals.open(stack.owner)) == 2
 
 
-def _say(stack: Stack, text: str = CALL, **fields: object) -> Admitted:
+def _say(stack: Stack, text: str = CALL, **fields: Any) -> Admitted:
     return stack.say(text, agent="careful", attended=True, **fields)
 
 

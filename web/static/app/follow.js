@@ -4,7 +4,7 @@ import { get, chat, conversation } from "./api.js";
 import { lookForApprovals } from "./shell.js";
 import * as state from "./state.js";
 
-const FIRST_MS = 400;
+const FIRST_MS = 100;
 const LONGEST_MS = 5000;
 const LOOK_MS = 5000;
 const UNAUTHORIZED = 401;

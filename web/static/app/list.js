@@ -19,6 +19,7 @@ export function List({ start }) {
   const [query, setQuery] = useState(start.q);
   const [archived, setArchived] = useState(start.archived);
   const typed = useRef(false);
+  const shown = useRef(false);
   const known = state.rows.value.at(-1)?.seq;
 
   useEffect(() => {
@@ -28,7 +29,9 @@ export function List({ start }) {
   }, [query, archived]);
   useEffect(() => {
     const look = () => document.hidden || refreshList(query, archived).catch(() => undefined);
-    if (known) look();
+    // The first time the server has just written the list.
+    if (shown.current) look();
+    shown.current = true;
     const timer = setInterval(look, LOOK_MS);
     return () => clearInterval(timer);
   }, [query, archived, known, state.about.value?.title, state.about.value?.archived, state.name.value]);

@@ -73,6 +73,7 @@ function useScroll(scroller, column) {
   const [fresh, setFresh] = useState(0);
   const conversation = state.name.value;
   const list = state.rows.value;
+  const sending = state.sending.value.length;
 
   const toEnd = () => {
     atEnd.current = true;
@@ -105,6 +106,9 @@ function useScroll(scroller, column) {
     toEnd();
   }, [conversation]);
   useLayoutEffect(() => {
+    if (sending) toEnd();
+  }, [sending]);
+  useLayoutEffect(() => {
     const { first, height, last } = before.current;
     const element = scroller.current;
     const now = list[0]?.seq ?? null;
@@ -112,10 +116,8 @@ function useScroll(scroller, column) {
       element.scrollTop += element.scrollHeight - height;
     }
     const newest = list.at(-1)?.seq ?? 0;
-    const mine = list.at(-1)?.author === "user";
-    if (last && newest > last) {
-      if (mine) toEnd();
-      else if (!atEnd.current) setFresh((count) => count + list.filter((r) => r.seq > last).length);
+    if (last && newest > last && !atEnd.current) {
+      setFresh((count) => count + list.filter((row) => row.seq > last).length);
     }
     before.current = { first: now, height: element.scrollHeight, last: newest };
   }, [list]);

@@ -1,0 +1,118 @@
+"""Chromium against the real stack: a container, a Runner, a fake model, the app on a socket.
+
+The windows carry a token in a header: what signing in adds has tests of its own.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, Protocol
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from habakkuk.accounts.types import Scope
+from tests.browser.window import Window
+from tests.fakes.model_server import ModelServer
+from tests.fakes.stack import Stack
+from tests.integration.web.served import Served
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_MISSING = (
+    "there is no Chromium; on Debian: apt-get install chromium. scripts/test does that itself"
+    " where it may"
+)
+_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+class Opening(Protocol):
+    """Opens a window; `base_url` goes another way to the server."""
+
+    def __call__(
+        self,
+        width: int = 1280,
+        scheme: Literal["light", "dark"] = "light",
+        *,
+        script: bool = True,
+        base_url: str | None = None,
+    ) -> Window: ...
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    found = next(filter(None, map(shutil.which, _NAMES)), None)
+    if found is None:
+        pytest.fail(_MISSING, pytrace=False)
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=found, headless=True, args=_FLAGS)
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def model() -> Iterator[ModelServer]:
+    with ModelServer() as server:
+        yield server
+
+
+@pytest.fixture
+def stack(home: Path, database_url: str, redis_url: str, model: ModelServer) -> Iterator[Stack]:
+    made = Stack(home, database_url, redis_url, model)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def served(stack: Stack) -> Iterator[Served]:
+    with Served(stack) as running:
+        yield running
+
+
+@pytest.fixture
+def opening(browser: Browser, served: Served) -> Iterator[Opening]:
+    """Open windows; at the end nothing may have failed in them or gone outside."""
+    windows: list[Window] = []
+
+    def open_one(
+        width: int = 1280,
+        scheme: Literal["light", "dark"] = "light",
+        *,
+        script: bool = True,
+        base_url: str | None = None,
+    ) -> Window:
+        context = browser.new_context(
+            viewport={"width": width, "height": 800},
+            color_scheme=scheme,
+            java_script_enabled=script,
+            extra_http_headers={"Authorization": f"Bearer {_token(served)}"},
+            permissions=["clipboard-read", "clipboard-write"],
+        )
+        context.set_default_timeout(15_000)
+        windows.append(Window(served, context.new_page(), base_url or served.base_url))
+        return windows[-1]
+
+    yield open_one
+    for window in windows:
+        window.page.context.close()
+        assert window.faults == []
+        assert window.outside == []
+
+
+@pytest.fixture
+def window(opening: Opening) -> Window:
+    """A window at 1280 by 800; turns run."""
+    opened = opening()
+    opened.served.stack.start()
+    return opened
+
+
+def _token(served: Served) -> str:
+    return served.stack.container.accounts.create_token("browser", tuple(Scope))

@@ -23,6 +23,7 @@ from habakkuk.core.clock import Clock
 from habakkuk.core.config.settings import Settings
 from habakkuk.core.errors import ConfigurationError
 from habakkuk.core.failpoints import Failpoints
+from habakkuk.core.http import OutsideHttp
 from habakkuk.core.redaction import Redactor, secret_values
 from habakkuk.core.redis import RedisGate
 from habakkuk.db.cooperate import cooperate_with_gevent
@@ -41,7 +42,10 @@ from habakkuk.llm.registry import Registry
 from habakkuk.llm.router import Router
 from habakkuk.llm.selection import NO_MODEL, Selection, select
 from habakkuk.llm.types import ModelRef
+from habakkuk.tools.commands import Commands
+from habakkuk.tools.outputs import KeptOutputs
 from habakkuk.tools.registry import ToolRegistry
+from habakkuk.tools.services import ToolServices
 
 _TOOL_PACKAGE = "habakkuk.tools"
 _TEST_TOOLS = "HABAKKUK_TEST_TOOLS"
@@ -172,6 +176,7 @@ def _add_handlers(container: Container) -> None:
         chain=_chain(container.selection),
         tools=ToolRegistry(_tool_packages(container.settings)),
         tool_threads=container.tool_pool,
+        tool_services=_tool_services(container),
         publisher=container.publisher,
         redactor=container.redactor,
         workspace=partial(_workspace, container.settings.home),
@@ -179,6 +184,15 @@ def _add_handlers(container: Container) -> None:
     for handler in (TurnHandler(ports),):
         if container.handlers.setdefault(handler.kind, handler) is not handler:
             raise AssertionError(f"two handlers for the job kind {handler.kind!r}")
+
+
+def _tool_services(container: Container) -> ToolServices:
+    settings, blobs = container.settings, container.blobs
+    return ToolServices(
+        web=OutsideHttp(),
+        commands=Commands(settings.environment.process, settings.home),
+        outputs=KeptOutputs(blobs.put, blobs.get),
+    )
 
 
 def _router(container: Container) -> Router:

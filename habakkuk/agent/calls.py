@@ -61,10 +61,21 @@ class StepCalls:
             if ready:
                 self._go_on(ready)
             elif all(entries[call.id].state is CallState.DONE for call in self._calls):
-                return tuple(_result(call, entries[call.id], INTERRUPTED) for call in self._calls)
+                return self._within_budget(entries)
             elif self._run.context.park():
                 self._run.events.emit(EventType.TURN_WAITING, self._step)
                 return None
+
+    def _within_budget(self, entries: dict[str, JournalEntry]) -> tuple[ToolResult, ...]:
+        """Return every result, together within what one step may give a model to read."""
+        results = [_result(call, entries[call.id], INTERRUPTED) for call in self._calls]
+        outside = self._run.tainted()
+        outputs = [ToolOutput(r.text, r.is_error, outside=outside) for r in results]
+        fitted = self._record.fitted(outputs)
+        return tuple(
+            result.model_copy(update={"text": output.text})
+            for result, output in zip(results, fitted, strict=True)
+        )
 
     def stopped(self) -> tuple[ToolResult, ...]:
         """Return results for a stopped turn: what is recorded, else that it was stopped."""

@@ -90,6 +90,7 @@ class Invocation:
             item.interrupt,
             self._run.ports.workspace(turn.agent),
             resolution,
+            self._run.ports.tool_services,
         )
         try:
             # It may have waited for a thread until its time was over or its turn had ended.

@@ -14,6 +14,7 @@ from habakkuk.core.redaction import Redactor
 from habakkuk.events.publisher import Publisher
 from habakkuk.llm.types import LlmEvent, LlmRequest, ModelRef
 from habakkuk.tools.registry import ToolRegistry
+from habakkuk.tools.services import ToolServices
 
 
 class ModelCaller(Protocol):
@@ -40,6 +41,7 @@ class TurnPorts:
     chain: Callable[[str], Sequence[ModelRef]]
     tools: ToolRegistry
     tool_threads: ToolThreads
+    tool_services: ToolServices
     publisher: Publisher
     redactor: Redactor
     workspace: Callable[[str], Path]

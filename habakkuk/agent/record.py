@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
 from habakkuk.agent.run import TurnRun
 from habakkuk.conversations.store import addresses, chat, journal, turns
 from habakkuk.conversations.types import Author, ChatKind, ChatState, NewChatMessage
@@ -10,6 +14,7 @@ from habakkuk.core.text import clean, shorten
 from habakkuk.events.types import EventType
 from habakkuk.jobs.types import NewWait, Wait
 from habakkuk.llm.types import ToolCall, ToolResult
+from habakkuk.tools.budget import fit
 from habakkuk.tools.contract import ToolOutput
 
 _log = get_logger("agent.calls")
@@ -31,7 +36,8 @@ class CallRecord:
         `ended` is a wait that led to it: one that nobody used would keep the turn from parking.
         """
         context = self._run.context
-        result = ToolResult(call_id=call.id, text=clean(output.text), is_error=output.is_error)
+        (output,) = self.fitted([replace(output, text=clean(output.text))])
+        result = ToolResult(call_id=call.id, text=output.text, is_error=output.is_error)
         with context.database.transaction() as work:
             context.guard(work)
             stored = journal.end(work, self.place, call, result)
@@ -50,6 +56,11 @@ class CallRecord:
             error=output.is_error,
             excerpt=shorten(result.text, _EXCERPT),
         )
+
+    def fitted(self, outputs: Sequence[ToolOutput]) -> tuple[ToolOutput, ...]:
+        """Return outputs within the budget of one step; what is over it is kept to be read on."""
+        keep = self._run.ports.tool_services.outputs.keep
+        return fit(outputs, partial(keep, self._run.turn.session_id))
 
     def waits(self, call: ToolCall, wait: NewWait) -> None:
         """Let a running call wait; nothing when it was given up meanwhile."""

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from habakkuk.ops.account import agent_user
 from tests.fakes.pages import FakeNetwork, PageServer, page_server
+from tests.security.door import Browser, Served, serving
 
 
 @pytest.fixture
@@ -24,3 +26,16 @@ def network(pages: PageServer) -> FakeNetwork:
 def _agent_user() -> None:
     """As root commands need their user."""
     agent_user()
+
+
+@pytest.fixture
+def served(home: Path, database_url: str, redis_url: str) -> Iterator[Served]:
+    """The application on a real socket."""
+    with serving(home, database_url, redis_url) as running:
+        yield running
+
+
+@pytest.fixture
+def browser(served: Served) -> Browser:
+    """A browser that has never been there."""
+    return Browser(served)

@@ -22,7 +22,7 @@ from habakkuk.llm.types import (
 
 
 class ModelStep:
-    """Asks the agent's models once and shows what comes."""
+    """Asks the agent's models for one answer and shows what comes."""
 
     def __init__(self, run: TurnRun, step: int, messages: Sequence[Message]) -> None:
         """`messages` is the transcript so far; `step` is that of the answer."""
@@ -38,7 +38,10 @@ class ModelStep:
         return "".join(self._shown)
 
     def call(self) -> Finished:
-        """Return the whole answer. Raises LlmError, ConfigurationError and Interrupted."""
+        """Return the whole answer. Raises LlmError, ConfigurationError and Interrupted.
+
+        Called again it asks again; the new text is shown after the old.
+        """
         run = self._run
         chain = run.ports.chain(run.turn.agent)
         run.context.failpoints.hit("model.call.before")

@@ -168,10 +168,8 @@ class _Turn:
         messages = [item.message for item in self._stored]
         self._model = ModelStep(self._run, self._step, messages)
         finished = self._model.call()
-        if _is_blank(finished):
-            self._model = ModelStep(self._run, self._step, messages)
-            finished = self._model.call()
-        return finished
+        # The same step: whatever blank text was shown, the second answer's text follows it.
+        return self._model.call() if _is_blank(finished) else finished
 
     def _answer(self, finished: Finished) -> bool:
         """Store what the model said; True when that ends the turn."""

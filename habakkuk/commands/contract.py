@@ -24,7 +24,10 @@ class Health:
 
 @dataclass(frozen=True)
 class CommandContext:
-    """What a command runs with: an open transaction that holds the conversation's lock."""
+    """What a command runs with: an open transaction that holds the conversation's lock.
+
+    `session_named`: the sender asked for this session, whichever is the conversation's current one.
+    """
 
     work: Work
     conversation: Conversation
@@ -32,6 +35,7 @@ class CommandContext:
     config: Config
     jobs: Jobs
     health: Health | None
+    session_named: bool = False
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,10 @@ STOPPED_BY_USER = "stopped by you"
 @command("stop")
 def stop(context: CommandContext, _arguments: str) -> str:
     """Stop the turn that is running or next in this conversation."""
-    open_turns = turns.open_turns_in(context.work, context.conversation.session_id)
+    conversation = context.conversation
+    open_turns = turns.open_turns_in(context.work, conversation.session_id)
+    if not open_turns and not context.session_named:
+        open_turns = turns.open_anywhere_in(context.work, conversation.id)
     if not open_turns:
         return "Nothing is running here."
     turn, _ = open_turns[0]

@@ -285,6 +285,7 @@ class Gateway:
             self._config,
             self._jobs,
             call.health,
+            inbound.session_id is not None,
         )
         reply = command.run(context, call.arguments)
         seq = chat.add(work, conversation.id, _reply_row(reply))

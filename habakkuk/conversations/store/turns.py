@@ -39,6 +39,12 @@ _OPEN = text("""
       AND j.state IN ('pending', 'running', 'waiting')
     ORDER BY j.seq
 """)
+_OPEN_ANYWHERE = text("""
+    SELECT t.id, j.state FROM turns t JOIN jobs j ON j.id = t.id
+    WHERE t.conversation_id = :conversation_id AND t.ended IS NULL
+      AND j.state IN ('pending', 'running', 'waiting')
+    ORDER BY j.seq
+""")
 
 
 def get(database: Database, turn_id: str) -> Turn | None:
@@ -90,6 +96,12 @@ def open_turns(database: Database, session_id: str) -> list[tuple[str, str]]:
 def open_turns_in(work: Work, session_id: str) -> list[tuple[str, str]]:
     """Return the same inside a transaction."""
     return [(row.id, row.state) for row in work.execute(_OPEN, session_id=session_id)]
+
+
+def open_anywhere_in(work: Work, conversation_id: str) -> list[tuple[str, str]]:
+    """Return the same of all sessions of a conversation: /new leaves running turns behind."""
+    rows = work.execute(_OPEN_ANYWHERE, conversation_id=conversation_id)
+    return [(row.id, row.state) for row in rows]
 
 
 def _turn(row: Row[Any]) -> Turn:

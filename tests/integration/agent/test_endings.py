@@ -10,6 +10,8 @@ import pytest
 
 from habakkuk.conversations.types import Author, ChatKind, ChatMessage, Outcome
 from habakkuk.core.clock import Clock
+from habakkuk.events.types import Event, EventType
+from habakkuk.gateway.types import Admitted
 from habakkuk.jobs.types import JobState
 from tests.fakes.model_script import DONE, Reply, chunk
 from tests.fakes.model_server import ModelServer, Recorded
@@ -317,3 +319,18 @@ def test_a_key_in_a_services_words_is_not_shown(stack: Stack) -> None:
     assert "no access for [redacted]" in reply.body
     (job,) = stack.container.jobs.list()
     assert "sk-0123456789abcdefghij" not in (job.error or "")
+
+
+def test_text_after_a_blank_answer_is_shown_whole(stack: Stack) -> None:
+    said = ["\n\n", "Hello"]
+    stack.model.script = lambda request: finishing("stop", {"content": said.pop(0)})
+    stack.start()
+    admitted = stack.say("hello")
+    stack.reply(admitted)
+    until(lambda: any(e.type is EventType.TURN_ENDED for e in replayed(stack, admitted)))
+    shown = [e.data for e in replayed(stack, admitted) if e.type is EventType.TEXT]
+    assert shown == [{"text": "\n\n", "at": 0}, {"text": "Hello", "at": 2}]
+
+
+def replayed(stack: Stack, admitted: Admitted) -> list[Event]:
+    return stack.container.live.replay(admitted.session_id)

@@ -123,6 +123,20 @@ def test_stop_reaches_the_session_that_is_named(stack: Stack) -> None:
     assert stack.turn(second.turn_id).ended is None
 
 
+def test_stop_reaches_a_turn_that_new_left_behind(stack: Stack) -> None:
+    first = stack.say("one")
+    stack.say("/new")
+    assert stack.say("/stop").reply == "Stopping."
+    assert stack.turn(first.turn_id).outcome is Outcome.CANCELLED
+
+
+def test_stop_of_a_named_session_reaches_no_other(stack: Stack) -> None:
+    named = stack.say("/new").session_id
+    other = stack.say("one")
+    assert stack.say("/stop", session_id=named).reply == "Nothing is running here."
+    assert stack.turn(other.turn_id).ended is None
+
+
 def test_status_is_that_of_the_session_that_is_named(stack: Stack) -> None:
     first = stack.say("one")
     stack.say("/new")

@@ -27,7 +27,7 @@ def examine(read: Callable[[], Settings]) -> Iterator[Finding]:
     yield machine_checks.check_secrets(settings.home)
     yield ok("config", str(settings.home / "config.yaml"))
     yield machine_checks.check_disk(settings.home)
-    yield machine_checks.check_agent_wall()
+    yield machine_checks.check_agent_wall(settings.home)
     yield server_checks.check_model(settings)
     yield from _running(settings)
 

@@ -9,7 +9,9 @@ import stat
 import sys
 from pathlib import Path
 
+from habakkuk.core.agent_user import AGENT_USER, find_agent_user
 from habakkuk.ops.findings import Finding, fail, ok, warn
+from habakkuk.tools.walls import open_walls
 
 _OLDEST_PYTHON = (3, 11)
 _SCARCE_BYTES = 1_000_000_000
@@ -57,12 +59,15 @@ def check_disk(home: Path) -> Finding:
     return ok("disk", found)
 
 
-def check_agent_wall() -> Finding:
-    """Say whether an agent's commands run as a user of their own."""
-    if os.geteuid() == 0:
-        return ok("agents' user", "commands of agents run as habakkuk-agent")
-    return warn(
-        "agents' user",
-        "commands of agents run as you, and can read what you can",
-        "run Habakkuk as root or in its container, where they have a user of their own",
-    )
+def check_agent_wall(home: Path) -> Finding:
+    """Say what of Habakkuk an agent's commands could reach."""
+    walls = open_walls(home)
+    if not walls:
+        return ok("agents' user", f"commands of agents run as {AGENT_USER}, in their workspace")
+    if os.geteuid() != 0:
+        *found, advice = walls
+        return warn("agents' user", "\n".join(found), advice)
+    if find_agent_user() is None:
+        return fail("agents' user", walls[0], "start with ./scripts/up, which makes it")
+    advice = "mend that, or run Habakkuk in its container"
+    return warn("agents' user", "\n".join(walls), advice)

@@ -48,8 +48,6 @@ class LiveAnswer:
             self._say("thinking…")
         elif kind == "tool.started":
             self._say(f"tool {event.data.get('name', '')}…")
-        elif kind == "turn.waiting":
-            self._say("waiting for an answer…")
         return kind in _NOTABLE
 
     def note(self, sentence: str) -> None:

@@ -169,6 +169,20 @@ def test_ctrl_d_leaves_the_question_to_others(worker: Stack, open_terminal: Open
     assert _effects(worker) == 1
 
 
+def test_an_earlier_question_of_the_session_is_put_first(
+    worker: Stack, open_terminal: Open
+) -> None:
+    waiting = worker.say(EFFECT, agent="careful", attended=True)
+    until(lambda: worker.container.approvals.open(worker.owner))
+    with open_terminal("ask", "--session", waiting.session_id, "and then") as terminal:
+        terminal.wait_for("Tool    effect")
+        terminal.wait_for("[o]nce")
+        terminal.type("o\n")
+        terminal.wait_for("echo: and then")
+        assert terminal.ended() == 0
+    assert "done" in worker.reply(waiting).body
+
+
 def test_without_a_terminal_what_needs_approval_is_denied_at_once(worker: Stack, run: Run) -> None:
     result = run("ask", "--agent", "careful", EFFECT)
     assert result.exit_code == 0

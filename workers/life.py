@@ -7,6 +7,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from celery import Celery, signals
@@ -94,11 +95,12 @@ class WorkerLife:
         try:
             forbid_inspection()
             self._source = self._build(self._settings)
+            sizes = self._sizes()
             self._host = Host(
                 self._source,
                 Identity(sender.hostname, "worker", __version__),
-                self._sizes(),
-                self._prober.start,
+                sizes,
+                partial(self._prober.start, list(sizes)),
             )
             self._host.start()
             self._start_canary(sender.hostname)

@@ -1,5 +1,6 @@
-"""`python -m workers.probe`: run the jobs that killed their workers, one by one, and end.
+"""`python -m workers.probe [QUEUE ...]`: run the jobs that killed their workers, one by one.
 
+It serves the queues of the worker that starts it, all when none is named, and ends after the last.
 Ends early, giving its job back, on SIGTERM, SIGINT, or when its standard input closes: that is the
 pipe from the worker that started it.
 """
@@ -29,7 +30,7 @@ def main() -> int:
     settings = load_settings()
     container = build(settings, name="probe", pool_size=_POOL_SIZE)
     configure_logging(settings.config.logs.level, container.redactor, process="probe")
-    run_until_told(Probe(container, list(Queue)))
+    run_until_told(Probe(container, sys.argv[1:] or list(Queue)))
     container.close()
     return 0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 from habakkuk.core.log import get_logger
@@ -24,14 +25,17 @@ class Prober:
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = False
 
-    def start(self) -> None:
-        """Start the probe unless one of ours runs. Returns at once."""
+    def start(self, queues: Sequence[str] = ()) -> None:
+        """Start the probe of these queues unless one of ours runs. Returns at once."""
         with self._lock:
             if self._stopped or (self._process is not None and self._process.poll() is None):
                 return
             _log.warning("starting the probe for jobs that killed their workers")
             self._process = subprocess.Popen(
-                self._command, cwd=_ROOT, stdin=subprocess.PIPE, start_new_session=True
+                [*self._command, *queues],
+                cwd=_ROOT,
+                stdin=subprocess.PIPE,
+                start_new_session=True,
             )
 
     def tell(self) -> None:

@@ -15,7 +15,8 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     out = tmp_path / "out"
     (tmp_path / "standin.py").write_text(
         f"import sys\nfrom pathlib import Path\nout = Path({str(out)!r})\n"
-        "out.open('a').write('start\\n')\nsys.stdin.read()\nout.open('a').write('end\\n')\n"
+        "out.open('a').write(' '.join(['start', *sys.argv[1:]]) + '\\n')\n"
+        "sys.stdin.read()\nout.open('a').write('end\\n')\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     assert sys.executable
@@ -42,3 +43,12 @@ def test_a_stopped_prober_starts_nothing(program: Path) -> None:
     prober.start()
     prober.stop()
     assert lines(program) == []
+
+
+def test_the_probe_is_told_which_queues_its_worker_serves(program: Path) -> None:
+    prober = Prober("standin")
+    prober.start(["turns.here"])
+    while not lines(program):
+        time.sleep(0.001)
+    prober.stop()
+    assert lines(program) == ["start", "turns.here", "end"]

@@ -180,13 +180,14 @@ class _Turn:
         self._run.context.failpoints.hit("model.call.after")
         text = visible(finished.blocks)
         notices = _notices(finished, text)
+        cut = {"cut": True} if finished.stop is StopReason.LENGTH else {}
         ending = Ending(
             Outcome.ANSWERED,
             self._step,
             [message] if text else [_said(notices[-1])],
             text,
             " ".join(notices),
-            {"model": str(finished.model)},
+            {"model": str(finished.model)} | cut,
         )
         end_turn(self._run, ending)
         return True

@@ -163,7 +163,8 @@ def _whole(started: _Started) -> Response:
     text = reply.body if reply is not None else ""
     if turn.outcome is Outcome.FAILED:
         return failure(502, "turn_failed", text)
-    answer = completion(started.frame, text, finish_reason(turn), parts.conversations.usage(turn))
+    usage = parts.conversations.usage(turn)
+    answer = completion(started.frame, text, finish_reason(turn, reply), usage)
     answer["habakkuk"]["outcome"] = turn.outcome
     if reply is not None and reply.data.get("notice"):
         answer["habakkuk"]["notice"] = reply.data["notice"]

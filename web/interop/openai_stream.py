@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from habakkuk.accounts.types import Principal
 from habakkuk.bootstrap import Container
-from habakkuk.conversations.types import Outcome, Turn
+from habakkuk.conversations.types import ChatMessage, Outcome, Turn
 from habakkuk.core.errors import Unavailable
 from habakkuk.events.types import EventType
 from habakkuk.interop.answer import AnswerText
@@ -78,7 +78,7 @@ class CompletionStream:
             yield sse(error_body(body, "api_error", code="turn_failed"))
             return
         yield from self._text(answer.finish(body))
-        yield sse(chunk(self._frame, {}, finish_reason(turn)))
+        yield sse(chunk(self._frame, {}, finish_reason(turn, reply)))
         if self._usage:
             usage = self._retried(lambda: self._container.conversations.usage(turn))
             if usage is not None:
@@ -113,6 +113,7 @@ class CompletionStream:
                 time.sleep(_RETRY_SECONDS)
 
 
-def finish_reason(turn: Turn) -> str:
-    """Return why an answer ends, in OpenAI's words: length for one that broke off."""
-    return "length" if turn.outcome is Outcome.PARTIAL else "stop"
+def finish_reason(turn: Turn, reply: ChatMessage | None) -> str:
+    """Return why an answer ends, in OpenAI's words: length for one that is not whole."""
+    cut = reply is not None and bool(reply.data.get("cut"))
+    return "length" if cut or turn.outcome is Outcome.PARTIAL else "stop"

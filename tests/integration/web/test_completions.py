@@ -81,6 +81,21 @@ def test_two_requests_at_once_on_one_session_are_answered_in_order(served: Serve
     assert [m["role"] for m in transcript] == ["user", "assistant"] * 3
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_answer_that_the_models_limit_cut_ends_with_length(
+    served: Served, sdk: openai.OpenAI, *, stream: bool
+) -> None:
+    served.stack.start()
+    asked: Any = {
+        "model": "habakkuk/habakkuk",
+        "messages": [{"role": "user", "content": "[[finish length]] half an"}],
+        "stream": stream,
+    }
+    answer: Any = sdk.chat.completions.create(**asked)
+    last = list(answer)[-1] if stream else answer
+    assert last.choices[0].finish_reason == "length"
+
+
 def test_a_session_goes_on_with_the_last_message_alone(served: Served) -> None:
     served.stack.start()
     session = served.client.post("/v1/chat/completions", json=_body("one")).headers[

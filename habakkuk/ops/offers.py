@@ -6,15 +6,13 @@ import http.client
 import json
 import re
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ValidationError
-from ruamel.yaml import YAML
 
 from habakkuk.core.config.load import parse_config
 from habakkuk.core.config.settings import Settings
+from habakkuk.ops.config_file import with_provider
 from habakkuk.ops.home import write_private
 
 # The presets of servers that people run, by their usual port.
@@ -81,19 +79,10 @@ def accept(offer: Offer, settings: Settings) -> Path:
     """
     path = settings.home / "config.yaml"
     raw = path.read_bytes() if path.exists() else b""
-    yaml = YAML()
-    tree: Any = yaml.load(raw.decode("utf-8-sig")) or {}
-    _section(tree, "providers")[offer.provider] = {}
-    agent = _section(_section(tree, "agents"), settings.config.main_agent)
-    agent.setdefault("model", f"{offer.provider}/{offer.model}")
-    out = BytesIO()
-    yaml.dump(tree, out)
-    parse_config(out.getvalue(), path.name)
-    write_private(path, out.getvalue())
+    agent = settings.config.main_agent
+    named = settings.config.agents[agent].model is not None
+    models = {} if named else {agent: f"{offer.provider}/{offer.model}"}
+    changed = with_provider(raw, offer.provider, {}, models)
+    parse_config(changed, path.name)
+    write_private(path, changed)
     return path
-
-
-def _section(tree: Any, name: str) -> Any:
-    if tree.get(name) is None:
-        tree[name] = {}
-    return tree[name]

@@ -8,6 +8,7 @@ import secrets
 import signal
 import sys
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from scripts.drills.recipes import (
     controls,
@@ -66,11 +67,15 @@ def _print(result: Result) -> None:
     for line in result.lines:
         print(line)
     for name, value in result.figures.items():
-        if isinstance(value, dict):
-            value = "  ".join(f"{key} {part}" for key, part in value.items() if key != "details")  # noqa: PLW2901
-        print(f"    {name}: {value}")
+        print(f"    {name}: {_plain(value)}")
     for detail in result.figures.get("checks", {}).get("details", []):
         print(f"    - {detail}")
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        return "  ".join(f"{key} {part}" for key, part in value.items() if key != "details")
+    return str(value)
 
 
 def _parser() -> argparse.ArgumentParser:

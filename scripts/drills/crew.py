@@ -15,6 +15,7 @@ import psycopg2
 from scripts.drills.nursery import Fork
 from scripts.drills.points import ON_SIGTERM, specs
 from scripts.drills.programs import Program
+from scripts.drills.worker import FAILPOINT
 from scripts.drills.world import World
 
 _LOOK_SECONDS = 0.02
@@ -108,7 +109,7 @@ class Crew:
         if self._armed.is_set() and self._rng.random() < _ARMED_SHARE:
             point, spec = next(self._specs)
             self._points[name] = point
-            variables["HABAKKUK_FAILPOINT"] = spec
+            variables[FAILPOINT] = spec
         self._world.start_worker(name, **variables)
 
     def _note_end(self, name: str, program: Program | Fork) -> None:

@@ -42,7 +42,7 @@ _MODULES = (
     "habakkuk.agent.turn",
     "habakkuk.llm.providers.openai.adapter",
     "workers.factory",
-    "scripts.drills.mutants.apply",
+    "scripts.drills.worker",
     "scripts.drills.toolset.core.mark",
     "openai",
     "openai.resources.chat.completions",
@@ -188,18 +188,15 @@ def _fork(order: dict[str, Any]) -> int:
 
 
 def _become(order: dict[str, Any]) -> None:
-    """Be the worker: its own session, log, environment and arguments."""
+    """Be the worker: its own session, log, variables and arguments."""
     os.setsid()
     log = os.open(order["log"], os.O_CREAT | os.O_WRONLY | os.O_APPEND)
     nothing = os.open(os.devnull, os.O_RDONLY)
     for number, source in ((0, nothing), (1, log), (2, log)):
         os.dup2(source, number)
-    os.environ.clear()  # noqa: TID251 - it is another program from here on
-    os.environ.update(order["env"])  # noqa: TID251 - as above
-    sys.argv = ["celery", *order["argv"]]
     code = 0
     try:
-        importlib.import_module("scripts.drills.worker").run()
+        importlib.import_module("scripts.drills.worker").run(order["argv"], order["env"])
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
         if isinstance(end.code, str):

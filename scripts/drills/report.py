@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+_PAUSE_SECONDS = 0.3
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -47,7 +49,7 @@ class Progress:
 
     def say(self, text: str, *, hurry: bool = False) -> None:
         """Say how far it is, at most a few times a second."""
-        if not self._quiet and (hurry or time.monotonic() - self._said > 0.3):  # noqa: PLR2004
+        if not self._quiet and (hurry or time.monotonic() - self._said > _PAUSE_SECONDS):
             self._said = time.monotonic()
             sys.stderr.write(f"\r\033[K{self._recipe}: {text}")
             sys.stderr.flush()

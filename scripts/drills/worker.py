@@ -1,36 +1,53 @@
-"""`python -m scripts.drills.worker …`: `celery …` of the product, with what a drill may add.
+"""`python -m scripts.drills.worker …`: a worker of the product, with what a drill may add to it.
 
-Armed failpoints hold for this process alone: the probe that it starts is another process, and a
-job that dies there is set aside by design. DRILL_HOLD names a point where this process waits until
-a file is there. DRILL_MUTANT takes one guard out.
+The arguments are those of `celery -A workers.app:celery`. DRILL_FAILPOINT arms points in this
+process alone: the probe that it starts inherits nothing, since a job that dies there is set aside
+by design. DRILL_HOLD names a point where this process waits until a file is there. DRILL_MUTANT
+takes one guard out.
 """
 
 from __future__ import annotations
 
-import os
 import sys
+from collections.abc import Mapping, Sequence
 
-from celery.__main__ import main
-
+from habakkuk.bootstrap import build
 from habakkuk.core.config.environment import read_environment
+from habakkuk.core.config.settings import Settings, load_settings
+from habakkuk.core.log import configure_logging
+from habakkuk.jobs.host import JobSource
 from scripts.drills.holding import hold
 from scripts.drills.mutants.apply import apply
-from workers import app
+from workers.factory import make_celery
+
+FAILPOINT, HOLD, MUTANT = "DRILL_FAILPOINT", "DRILL_HOLD", "DRILL_MUTANT"
 
 
-def run() -> None:
-    """Prepare this process, then be Celery's program."""
-    environment = read_environment()
-    if app.celery is None:
-        raise RuntimeError("the Celery app is missing")
-    os.environ.pop("HABAKKUK_FAILPOINT", None)  # noqa: TID251 - the app has read it; its children must not
-    if place := environment.get("DRILL_HOLD"):
+def run(arguments: Sequence[str], variables: Mapping[str, str]) -> None:
+    """Be the worker that these arguments of Celery and these variables describe."""
+    armed = dict(variables)
+    if spec := variables.get(FAILPOINT):
+        armed["HABAKKUK_FAILPOINT"] = spec
+    if place := variables.get(HOLD):
         hold(*place.split("=", 1))
-    if name := environment.get("DRILL_MUTANT"):
+    if name := variables.get(MUTANT):
         apply(name)
-    sys.argv[0] = "celery"
-    main()
+    # Not workers.app, which reads the process's own environment: its children would, too.
+    app = make_celery(load_settings(read_environment(armed)), _source)
+    app.start(argv=list(arguments))
+
+
+def after_the_app(command: Sequence[str]) -> list[str]:
+    """Return what follows `-A workers.app:celery` in a command of the process table."""
+    return list(command[command.index("-A") + 2 :])
+
+
+def _source(settings: Settings) -> JobSource:
+    """Build the container as workers.app does."""
+    container = build(settings, name="worker")
+    configure_logging(settings.config.logs.level, container.redactor, process="worker")
+    return container
 
 
 if __name__ == "__main__":
-    run()
+    run(sys.argv[1:], read_environment().process)

@@ -23,6 +23,7 @@ from scripts.drills.http import Api, Cut
 from scripts.drills.nursery import Fork, Nursery
 from scripts.drills.programs import Program, free_port
 from scripts.drills.records import Records
+from scripts.drills.worker import after_the_app
 from tests.servers import PostgresServer, ValkeyServer
 
 START_SECONDS = 60.0
@@ -110,7 +111,7 @@ class World:
     def start_worker(self, name: str, **variables: str) -> Program | Fork:
         """Start a worker for every queue and return at once."""
         spec = processes.worker(name, WorkerPools(turns=self.options.turns))
-        arguments = spec.command[3:]
+        arguments = tuple(after_the_app(spec.command))
         added = {**spec.variables, **self.options.worker, **variables}
         if self._nursery is not None:
             environment = {**self.environment, **added}

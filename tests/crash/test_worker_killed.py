@@ -32,7 +32,7 @@ def _ask(surface: Surface, *, tool: bool) -> Ask:
 def _die_and_recover(world: World, ask: Ask, spec: str) -> None:
     """Let a worker armed with `spec` take the turn and die; another one finishes it."""
     fired = len(world.fired.read_text().splitlines())
-    armed = world.start_worker("armed", HABAKKUK_FAILPOINT=spec)
+    armed = world.start_worker("armed", DRILL_FAILPOINT=spec)
     world.await_workers("armed")
     client = threading.Thread(target=carry_out, args=(world.api, ask, Patience(60)))
     client.start()

@@ -9,9 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-import redis
-
-from habakkuk.core.redis import PREFIX
+from habakkuk.core.redis import PREFIX, blocking_client
 from habakkuk.jobs.broker import CANARY
 from habakkuk.jobs.wake import Producer
 from scripts.drills.checker import Checker
@@ -151,7 +149,7 @@ def _consumption(world: World) -> dict[str, float]:
 def _one(world: World, name: str, began: float, taken: dict[str, float]) -> None:
     queue = _queue_of(world, name)
     producer = Producer(world.valkey.url())
-    client = redis.Redis.from_url(world.valkey.url(), socket_timeout=5)
+    client = blocking_client(world.valkey.url())
     try:
         producer.send(queue, CANARY, [])
         while client.llen(_QUEUE_PREFIX + queue):

@@ -24,7 +24,7 @@ from habakkuk.core.config.settings import Settings
 from habakkuk.core.errors import ConfigurationError
 from habakkuk.core.failpoints import Failpoints
 from habakkuk.core.http import OutsideHttp
-from habakkuk.core.redaction import Redactor, secret_values
+from habakkuk.core.redaction import Redactor
 from habakkuk.core.redis import RedisGate
 from habakkuk.db.cooperate import cooperate_with_gevent
 from habakkuk.db.engine import Database, DatabaseAway
@@ -142,7 +142,7 @@ def _assemble(settings: Settings, database: Database, redis: RedisGate, wake: Wa
         settings=settings,
         database=database,
         redis=redis,
-        redactor=Redactor(secret_values(settings.environment.values)),
+        redactor=Redactor(settings.secrets),
         failpoints=failpoints,
         clock=Clock(),
         wake=wake,

@@ -10,6 +10,7 @@ from habakkuk.core.config.environment import DEFAULT_LISTEN, Environment, read_e
 from habakkuk.core.config.load import load_config
 from habakkuk.core.config.schema import Config
 from habakkuk.core.errors import ConfigurationError
+from habakkuk.core.redaction import secret_values
 
 _PORTS = range(1, 65536)
 _SCHEMES = ("postgresql+psycopg2://", "postgresql://", "postgres://")
@@ -34,6 +35,15 @@ class Settings:
     def secret(self, name: str | None) -> str | None:
         """Return the value of the variable that the config names as a secret."""
         return self.environment.get(name) if name else None
+
+    @property
+    def secrets(self) -> list[str]:
+        """Every value that may not be written anywhere: what the config names as a secret, the
+        providers' own headers, and the variables whose name says so."""
+        providers = self.config.providers.values()
+        named = (self.secret(provider.api_key_env) for provider in providers)
+        headers = (value for provider in providers for value in provider.headers.values())
+        return [*secret_values(self.environment.values), *filter(None, named), *headers]
 
 
 def load_settings(environment: Environment | None = None) -> Settings:

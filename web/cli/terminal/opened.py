@@ -87,10 +87,10 @@ def _explain_schema(settings: Settings, error: Exception) -> None:
 def _quiet_logs(settings: Settings) -> None:
     """Keep logs away from a person's terminal: faults alone, all of it with --debug."""
     from habakkuk.core.log import configure_logging  # noqa: PLC0415 - not for --help
-    from habakkuk.core.redaction import Redactor, secret_values  # noqa: PLC0415 - not for --help
+    from habakkuk.core.redaction import Redactor  # noqa: PLC0415 - not for --help
 
     context = click.get_current_context(silent=True)
     debug = bool(context and context.meta.get(DEBUG))
-    redactor = Redactor(secret_values(settings.environment.values))
-    configure_logging("debug" if debug else "error", redactor, process="cli")
+    level = "debug" if debug else "error"
+    configure_logging(level, Redactor(settings.secrets), process="cli")
     logging.getLogger().setLevel(logging.INFO if debug else logging.ERROR)

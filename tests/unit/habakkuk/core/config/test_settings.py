@@ -46,6 +46,19 @@ def test_the_hash_tells_files_apart(tmp_path: Path) -> None:
     assert load_settings(environment(tmp_path)).config_hash == hashes[-1]
 
 
+def test_the_secrets_are_those_that_the_config_names_too(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text(
+        "providers:\n"
+        '  mine: {type: openai, base_url: "http://h/v1", api_key_env: MINE,'
+        ' headers: {X-Pass: "in a header"}}\n'
+    )
+    settings = load_settings(
+        environment(tmp_path, MINE="by the config", OTHER_TOKEN="by its name", PLAIN="no secret")
+    )
+    assert {"by the config", "in a header", "by its name"} <= set(settings.secrets)
+    assert "no secret" not in settings.secrets
+
+
 def test_a_secret_is_the_value_of_the_variable_it_names(tmp_path: Path) -> None:
     settings = load_settings(environment(tmp_path, MINE_KEY="the-value"))
     assert settings.secret("MINE_KEY") == "the-value"

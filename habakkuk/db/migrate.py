@@ -40,6 +40,12 @@ def expected_revision() -> str:
     return head or ""
 
 
+def known_revisions() -> frozenset[str]:
+    """Return every revision that this code can bring up to its own."""
+    script = ScriptDirectory.from_config(Config(str(_INI)))
+    return frozenset(step.revision for step in script.walk_revisions())
+
+
 def current_revision(database_url: str) -> str | None:
     """Return the revision that the database has, None when it was never migrated."""
     engine = create_engine(database_url)

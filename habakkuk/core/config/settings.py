@@ -38,8 +38,11 @@ class Settings:
 
     @property
     def secrets(self) -> list[str]:
-        """Every value that may not be written anywhere: what the config names as a secret, the
-        providers' own headers, and the variables whose name says so."""
+        """Every value that may not be written anywhere.
+
+        What the config names as a secret, the providers' own headers, and the variables whose name
+        says so.
+        """
         providers = self.config.providers.values()
         named = (self.secret(provider.api_key_env) for provider in providers)
         headers = (value for provider in providers for value in provider.headers.values())

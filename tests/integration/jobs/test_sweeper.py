@@ -10,13 +10,14 @@ import pytest
 
 from habakkuk.core.failpoints import Failpoints
 from habakkuk.core.redis import RedisGate
+from habakkuk.db.engine import DatabaseBusy, Work
 from habakkuk.jobs.lock import Holder, LockKeeper, lock_key
 from habakkuk.jobs.presence import host_number
 from habakkuk.jobs.runner import Runner
 from habakkuk.jobs.store import sweep as store
 from habakkuk.jobs.store.line import Line, open_line
 from habakkuk.jobs.sweeper import Sweeper, SweeperParts
-from habakkuk.jobs.types import JobState
+from habakkuk.jobs.types import Job, JobState
 from tests.integration.jobs.bench import Bench, until
 
 
@@ -165,6 +166,24 @@ def test_a_record_that_fails_does_not_keep_poison_alive(bench: Bench, sweep: Swe
     job = die_in_the_probe(bench)
     sweep.sweeper().mend()
     assert bench.state(job) is JobState.FAILED
+
+
+def test_a_record_that_a_lock_kept_out_is_written_by_the_next_sweep(
+    bench: Bench, sweep: Sweep
+) -> None:
+    tries: list[str] = []
+
+    def locked_once(work: Work, job: Job) -> None:
+        tries.append(job.id)
+        if len(tries) == 1:
+            raise DatabaseBusy("a lock was held too long")
+
+    bench.handler.lock = locked_once  # type: ignore[method-assign]  # the fault
+    job = die_in_the_probe(bench)
+    with pytest.raises(DatabaseBusy):
+        sweep.sweeper().mend()
+    sweep.sweeper().mend()
+    assert [end[:2] for end in bench.handler.ends] == [(job, JobState.FAILED)]
 
 
 def test_poison_starts_the_probe_and_is_not_offered(bench: Bench, sweep: Sweep) -> None:

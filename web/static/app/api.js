@@ -24,7 +24,8 @@ export async function call(method, path, body) {
     throw new Failure(0, "The server does not answer. Try again when the connection is back.");
   }
   const value = await answer.json().catch(() => null);
-  if (answer.ok) return value;
+  if (answer.ok && value !== null) return value;
+  if (answer.ok) throw new Failure(0, "The answer of the server broke off. Try again.");
   throw new Failure(answer.status, sentence(value?.error?.message, answer.status));
 }
 

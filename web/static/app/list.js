@@ -40,7 +40,8 @@ export function List({ start }) {
     typed.current = true;
     set(value);
   };
-  return html`<${Top} query=${query} onQuery=${change(setQuery)} />
+  return html`<h1 class="unseen narrow">Conversations</h1>
+    <${Top} query=${query} onQuery=${change(setQuery)} />
     <div class="scroll">
       <${Items} query=${query} archived=${archived} />
     </div>

@@ -6,14 +6,14 @@ import { dressCode } from "./code.js";
 const SAFE = {
   ALLOWED_TAGS: [
     "p", "br", "strong", "em", "del", "code", "pre", "ul", "ol", "li", "blockquote", "hr", "a",
-    "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td",
+    "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td",
   ],
   ALLOWED_ATTR: ["href", "title", "class", "start"],
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
   RETURN_DOM_FRAGMENT: true,
 };
-const DIRECTED = "p, li, blockquote, h3, h4, h5, h6, th, td";
+const DIRECTED = "p, li, blockquote, h2, h3, h4, h5, h6, th, td";
 const SCHEMES = ["http:", "https:", "mailto:"];
 
 const escape = (text) =>
@@ -26,7 +26,7 @@ const marked = new Marked({
     html: ({ text }) => escape(text),
     checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
     heading({ tokens, depth }) {
-      const level = Math.min(depth + 2, 6);
+      const level = Math.min(depth + 1, 6);
       return `<h${level}>${this.parser.parseInline(tokens)}</h${level}>`;
     },
     // A picture from elsewhere would tell its server what was read here.

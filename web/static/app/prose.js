@@ -15,7 +15,7 @@ export function Prose({ text }) {
 export function Growth({ growing }) {
   const place = useRef();
   useEffect(() => {
-    const writer = new Writer(place.current, growing, () => {});
+    const writer = new Writer(place.current, growing);
     return () => writer.stop();
   }, [growing]);
   return html`<div class="prose growing" ref=${place}></div>`;

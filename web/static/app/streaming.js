@@ -2,6 +2,10 @@
 
 import { lex, nodes } from "./markdown.js";
 
+// Words that change nothing of what stands before them, appended as they are: the usual case.
+const PLAIN = /^(?:[\p{L}\p{N} ,'"-]|[.:!?](?= ))*$/u;
+const MID_LINE = /\p{L}[^\n]{11,}$/u;
+const BLOCKS = new Set(["P", "LI", "H2", "H3", "H4", "H5", "H6"]);
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 
 // The text of one step as it comes. Pieces say where they begin.
@@ -19,11 +23,9 @@ export class Growing {
 
 // Shows a Growing in an element.
 export class Writer {
-  constructor(element, growing, grown) {
+  constructor(element, growing) {
     this.element = element;
     this.growing = growing;
-    this.grown = grown;
-    this.parses = 0;
     this.restart();
     this.wake = () => {
       this.frame ??= requestAnimationFrame(() => this.draw());
@@ -55,11 +57,11 @@ export class Writer {
     this.frame = null;
     const text = this.growing.text;
     if (text === this.shown) return;
+    const known = this.shown;
     if (!text.startsWith(this.frozen)) this.restart();
     this.shown = text;
     const rest = text.slice(this.frozen.length);
-    if (!this.continueCode(rest)) this.parse(rest);
-    this.grown();
+    if (!this.continueCode(rest) && !this.continueWords(known, text)) this.parse(rest);
   }
 
   // While a fence is open its code is plain text that only grows.
@@ -73,8 +75,16 @@ export class Writer {
     return true;
   }
 
+  continueWords(known, text) {
+    if (!text.startsWith(known) || !MID_LINE.test(known.slice(-200))) return false;
+    const more = text.slice(known.length);
+    const last = lastText(this.tail);
+    if (!last || !PLAIN.test(more) || !known.endsWith(last.data.slice(-20))) return false;
+    last.appendData(more);
+    return true;
+  }
+
   parse(rest) {
-    this.parses += 1;
     this.open = null;
     const tokens = lex(rest);
     const last = tokens.findLastIndex((token) => token.type !== "space");
@@ -105,6 +115,13 @@ export class Writer {
     this.tail.replaceChildren(code);
     if (lineEnd >= 0) this.open = { fence, start, body };
   }
+}
+
+// The text that ends a piece, when it stands in a block and not in a link or in code.
+function lastText(piece) {
+  let node = piece.lastChild;
+  while (node && node.nodeType !== Node.TEXT_NODE) node = node.lastChild;
+  return node && BLOCKS.has(node.parentNode.nodeName) ? node : null;
 }
 
 function openFence(token) {

@@ -1,0 +1,83 @@
+"""The overview and the jobs; and what every page shows without JavaScript."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Opening
+from tests.browser.window import Window
+from tests.fakes.stack import until
+
+
+def test_the_overview_says_what_goes_on_and_keeps_up(window: Window) -> None:
+    page = window.go("/overview")
+    expect(page.locator(".lead")).to_have_text("Nothing runs and nothing waits for you.")
+    window.served.send("Go [[delay 0.1]] [[tokens 500]]", "run")
+    window.served.send("next", "run")
+    expect(page.locator(".lead")).to_have_text("1 turn runs, 1 is queued.", timeout=10_000)
+    page.get_by_role("link", name=re.compile("^Go")).click()
+    expect(page.locator(".growing")).to_be_visible()
+    window.button("Stop").click()
+
+
+def test_an_approval_is_answered_from_the_overview(window: Window) -> None:
+    window.served.send("[[tool effect {}]] go", "ask", agent="careful")
+    page = window.go("/c/ask")
+    expect(page.locator(".approval")).to_be_visible()
+    window.go("/overview")
+    window.button("Allow once").click()
+    expect(page.locator(".approval")).to_have_count(0)
+    window.go("/c/ask")
+    expect(window.answers).to_contain_text("done call")
+
+
+def test_the_overview_names_what_is_wrong_and_what_to_do(opening: Opening) -> None:
+    window = opening()
+    page = window.go("/overview")
+    workers = page.locator(".tier", has_text="Workers")
+    expect(workers).to_contain_text("No worker runs")
+    expect(workers).to_contain_text("./scripts/up")
+    expect(workers).to_contain_text("down")
+
+
+def test_a_failed_job_is_found_by_its_address_and_runs_again(window: Window) -> None:
+    window.served.ask("Broken [[status 400]]", "c")
+    page = window.go("/jobs")
+    expect(page.get_by_text("No such jobs.")).to_be_visible()
+    page.get_by_role("link", name=re.compile("^Failed")).click()
+    expect(page).to_have_url(re.compile("state=failed"))
+    expect(page.locator(".rows tbody tr")).to_have_count(1)
+    before = len(window.stack.model.requests)
+    page.get_by_role("button", name=re.compile("^Retry")).click()
+    until(lambda: len(window.stack.model.requests) > before)
+    expect(page.locator(".rows .state")).to_have_text("failed")
+
+
+def test_a_pending_job_is_cancelled(opening: Opening) -> None:
+    window = opening()
+    window.served.send("Hello", "c")
+    page = window.go("/jobs?state=pending")
+    page.get_by_role("button", name=re.compile("^Cancel")).click()
+    expect(page.get_by_text("No such jobs.")).to_be_visible()
+    page.goto(window.base_url + "/jobs?state=ended")
+    expect(page.locator(".rows .state")).to_have_text("cancelled")
+
+
+def test_every_page_shows_its_data_without_javascript(opening: Opening) -> None:
+    window = opening(script=False)
+    window.stack.start()
+    window.served.ask("The harvest [[tool look {}]]", "c")
+    page = window.page
+    page.goto(window.base_url + "/")
+    expect(page.get_by_role("link", name=re.compile("The harvest"))).to_be_visible()
+    page.get_by_role("link", name=re.compile("The harvest")).click()
+    expect(page.locator(".message.agent")).to_contain_text("results: all is well")
+    expect(page.locator(".card")).to_contain_text("look")
+    page.goto(window.base_url + "/?q=harvest")
+    expect(page.locator(".hit")).to_contain_text("harvest")
+    page.goto(window.base_url + "/overview")
+    expect(page.locator(".tier")).not_to_have_count(0)
+    page.goto(window.base_url + "/jobs?state=all")
+    expect(page.locator(".rows tbody tr")).to_have_count(1)

@@ -1,0 +1,118 @@
+"""The bars of the face: small at first sight, quick with long conversations, smooth streams.
+
+The times are what was promised, and each has several tries: a busy machine proves nothing.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+
+from playwright.sync_api import Response, expect
+from sqlalchemy import text
+
+from tests.browser.conftest import Opening
+from tests.browser.window import Window
+
+FIRST_LOAD = 120_000
+OPENS_MS = 1000
+FRAME_MS = 50
+TRIES = 4
+_LONG = text("""
+    INSERT INTO chat_messages (conversation_id, seq, author, body, state)
+    SELECT c.id, n, CASE WHEN n % 2 = 0 THEN 'agent' ELSE 'user' END,
+           'Message number ' || n || ' with **bold** words, `code`:' || E'\\n\\n- a\\n- b', 'sent'
+    FROM conversations c, generate_series(2, 5001) AS n
+""")
+_OBSERVE = """() => {
+  window.__long = [];
+  new PerformanceObserver((list) => window.__long.push(
+    ...list.getEntries().map((entry) => entry.duration))).observe({ type: "longtask" });
+}"""
+
+
+def _best(measure: Callable[[], float], bar: float) -> float:
+    """Return the best of a few tries, or the first that is within the bar."""
+    best = float("inf")
+    for _ in range(TRIES):
+        best = min(best, measure())
+        if best < bar:
+            break
+    return best
+
+
+def test_the_first_load_is_small(opening: Opening) -> None:
+    window = opening()
+    sizes: dict[str, int] = {}
+    window.page.on("response", lambda answer: sizes.update({answer.url: _packed(answer.body())}))
+    window.go()
+    window.page.wait_for_load_state("networkidle")
+    assert len(sizes) > 10
+    assert sum(sizes.values()) < FIRST_LOAD, sizes
+
+
+def _packed(body: bytes) -> int:
+    return len(gzip.compress(body, 6))
+
+
+def test_files_are_kept_for_good_and_packed(opening: Opening) -> None:
+    window = opening()
+    answers: list[Response] = []
+
+    def note(answer: Response) -> None:
+        answers.append(answer)
+
+    window.page.on("response", note)
+    window.go()
+    files = [answer for answer in answers if "/static/" in answer.url]
+    assert files
+    for answer in files:
+        assert "immutable" in answer.headers["cache-control"], answer.url
+    scripts = [answer for answer in files if answer.url.endswith("chat.js")]
+    assert [answer.headers.get("content-encoding") for answer in scripts] == ["gzip"]
+
+
+def test_five_thousand_messages_open_in_a_second(opening: Opening) -> None:
+    window = opening()
+    window.served.send("first", "c")
+    window.stack.container.database.run(_LONG)
+
+    def measure() -> float:
+        page = window.go("/c/c")
+        expect(page.get_by_text("Message number 5001")).to_be_visible()
+        return float(page.evaluate("performance.getEntriesByName('shown')[0].startTime"))
+
+    assert _best(measure, OPENS_MS) < OPENS_MS
+    window.page.locator(".thread").evaluate("e => e.scrollTo(0, 100)")
+    expect(window.page.get_by_text("Message number 4930", exact=False)).to_have_count(1)
+
+
+def test_a_long_stream_keeps_its_frames(window: Window) -> None:
+    turns = 0
+
+    def measure() -> float:
+        nonlocal turns
+        turns += 1
+        page = window.go("/c/stream")
+        page.evaluate(_OBSERVE)
+        window.say("Go [[delay 0.001]] [[tokens 2000]]")
+        expect(window.answers).to_have_count(turns, timeout=60_000)
+        return float(page.evaluate("Math.max(0, ...window.__long)"))
+
+    assert _best(measure, FRAME_MS) < FRAME_MS
+
+
+def test_a_stream_is_parsed_once_a_frame_at_most(window: Window) -> None:
+    """However many pieces come: finished blocks are left alone."""
+    page = window.go("/c/c")
+    page.evaluate(
+        """() => { window.__touched = 0; new MutationObserver((all) => {
+          window.__touched += all.filter((one) => one.target.closest?.('[data-mark]')).length;
+        }).observe(document.body, { childList: true, subtree: true, characterData: true }); }"""
+    )
+    window.say("one\n\ntwo\n\n[[delay 0.01]] [[tokens 200]]")
+    expect(page.locator(".growing .piece")).to_have_count(2)
+    page.locator(".growing .piece").first.evaluate("e => e.dataset.mark = 'yes'")
+    expect(page.locator(".growing")).to_contain_text("token150")
+    assert page.evaluate("window.__touched") == 0
+    expect(window.answers).to_have_count(1)

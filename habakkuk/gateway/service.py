@@ -91,7 +91,7 @@ class Gateway:
 
         With several questions open it answers the oldest, which is the one that is shown.
         """
-        said = read_words(inbound.text) if inbound.commands and inbound.attended else None
+        said = read_words(inbound.text) if inbound.commands and inbound.approves else None
         if said is None:
             return None
         with self._database.transaction() as work:

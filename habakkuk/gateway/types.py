@@ -24,8 +24,9 @@ class Inbound:
     `remote_id` names the message at its source: the same id again is a no-op. `joinable`: nobody
     waits for an answer of its own, so it may join a turn that has not begun. `session_id`
     continues that session whatever the conversation's current one is. `attended`: the person can
-    be asked while the turn runs; without it what needs approval is denied at once. `seed` is what
-    a new session starts with, as transcript JSON. `agent` None keeps the conversation's agent.
+    be asked while the turn runs; without it what needs approval is denied at once. `approves`: a
+    yes or no of theirs answers an open question, as far as their role goes. `seed` is what a new
+    session starts with, as transcript JSON. `agent` None keeps the conversation's agent.
     """
 
     address: Address
@@ -38,6 +39,7 @@ class Inbound:
     joinable: bool = False
     commands: bool = True
     attended: bool = False
+    approves: bool = False
     seed: list[dict[str, Any]] = field(default_factory=list)
     reply_to: dict[str, Any] = field(default_factory=dict)
     cursor: Cursor | None = None

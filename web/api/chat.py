@@ -129,6 +129,7 @@ def _send(own: Principal, body: SendBody) -> Sent:
         remote_id=remote_id,
         agent=body.agent,
         attended=True,
+        approves=own.may(Scope.APPROVE),
     )
     parts = container()
     admitted = parts.gateway.admit(inbound)

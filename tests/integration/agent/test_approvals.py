@@ -132,14 +132,14 @@ def test_yes_and_no_in_the_chat_answer_the_question(stack: Stack) -> None:
     stack.start()
     admitted = _say(stack)
     _asked(stack, admitted)
-    reply = stack.say("No, that is the wrong one", agent="careful", attended=True)
+    reply = stack.say("No, that is the wrong one", agent="careful", approves=True)
     assert reply.turn_id is None
     assert "wrong one" in stack.reply(admitted).body
 
 
 def test_yes_without_a_question_is_an_ordinary_message(stack: Stack) -> None:
     stack.start()
-    assert stack.reply(stack.say("yes", attended=True)).body == "echo: yes"
+    assert stack.reply(stack.say("yes", approves=True)).body == "echo: yes"
 
 
 def test_a_message_during_the_wait_is_queued_behind(stack: Stack) -> None:

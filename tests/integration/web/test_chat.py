@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+from habakkuk.accounts.types import Scope
+from tests.fakes.stack import until
 from tests.integration.web.served import Served, events
 
 
@@ -55,6 +59,22 @@ def test_a_command_is_answered_at_once_and_once(served: Served) -> None:
     again = served.send("/new", id="n1")
     assert again["duplicate"] is True
     assert again["reply"] == first["reply"]
+
+
+@pytest.mark.parametrize("more", [(), (Scope.APPROVE,)])
+def test_a_yes_answers_a_question_only_with_the_scope_for_it(
+    served: Served, more: tuple[Scope, ...]
+) -> None:
+    served.stack.start()
+    asked = served.send("[[tool effect {}]] work", agent="careful")
+    until(lambda: served.client.get(f"/api/turns/{asked['turn']}").json()["state"] == "waiting")
+    scopes = (Scope.CHAT, Scope.READ, *more)
+    client = served.new_client(served.stack.container.accounts.create_token("t", scopes))
+    said = client.post("/api/chat", json={"conversation": "c", "text": "yes"}).json()
+    assert (said["turn"] is None) is bool(more)
+    if more:
+        served.client.get(f"/api/turns/{asked['turn']}?wait=20")
+    assert len(served.stack.trace("effects.log", "careful")) == len(more)
 
 
 def test_stop_ends_what_waits(served: Served) -> None:

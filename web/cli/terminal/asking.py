@@ -99,6 +99,7 @@ class Asker:
             session_id=place.session,
             commands=commands,
             attended=self._approver is not None,
+            approves=self._approver is not None,
         )
         return self._container.gateway.admit(inbound)
 

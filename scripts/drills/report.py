@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Sequence
@@ -69,6 +70,6 @@ def spread(values: Sequence[float]) -> dict[str, float | int]:
     return {
         "count": len(ordered),
         "p50": round(ordered[len(ordered) // 2], 3),
-        "p95": round(ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))], 3),
+        "p95": round(ordered[math.ceil(len(ordered) * 0.95) - 1], 3),
         "max": round(ordered[-1], 3),
     }

@@ -121,11 +121,19 @@ class RunningJob:
         waits.consume(work, self._job.id, wait_id)
 
     def park(self) -> bool:
-        """Give the slot back until a wait is resolved; False when there is no need to wait."""
+        """Give the slot back until a wait is resolved; False when there is no need to wait.
+
+        Raises Interrupted, also when the job was cancelled and the notice is still on its way: it
+        would not find a parked job.
+        """
         with self.database.transaction() as work:
-            parked = waits.park(work, self._lease)
-            if parked is None:
+            found = leases.guard_change(work, self._lease)
+            if found is None:
                 raise Interrupted(Reason.LEASE_LOST)
+            if found.requested:
+                self._interrupt.trip(Reason.CANCELLED)
+                raise Interrupted(Reason.CANCELLED)
+            parked = bool(waits.park(work, self._lease))
             if parked:
                 work.after_commit(self._leave)
         if parked:

@@ -96,7 +96,8 @@ class JobContext(Protocol):
         """Give the slot back until a wait is resolved; its own transaction.
 
         True: the job is parked and `run` must return at once. False: a wait is resolved and not
-        consumed, or none is open; go on.
+        consumed, or none is open; go on. Raises Interrupted when the lease is gone or the job
+        was cancelled.
         """
         ...
 

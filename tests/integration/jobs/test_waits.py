@@ -57,6 +57,16 @@ def test_a_parked_job_keeps_its_key(bench: Bench) -> None:
     assert bench.state(later) is JobState.PENDING
 
 
+def test_a_job_that_was_cancelled_does_not_park(bench: Bench) -> None:
+    context = running(bench, "w1")
+    with bench.database.transaction() as work:
+        bench.jobs.cancel(work, context.job.id, "stopped by you")
+    with pytest.raises(Interrupted) as caught:
+        context.park()
+    assert caught.value.reason is context.interrupt.reason is Reason.CANCELLED
+    assert bench.state(context.job.id) is JobState.RUNNING
+
+
 def test_resolving_wakes_the_parked_job_after_the_commit(bench: Bench) -> None:
     context = running(bench, "w1")
     context.park()

@@ -111,6 +111,8 @@ class Container:
         self.wake.stop()
         self.tool_pool.stop()
         self.models.close()
+        if self.redis is not None:
+            self.redis.close()
         self.database.dispose()
 
 

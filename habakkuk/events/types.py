@@ -27,7 +27,6 @@ class EventType(StrEnum):
     APPROVAL = "approval.asked"
     TURN_WAITING = "turn.waiting"
     TURN_ENDED = "turn.ended"
-    CHAT_CHANGED = "chat.changed"
 
 
 @dataclass(frozen=True)

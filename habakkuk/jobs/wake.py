@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from queue import Empty, Full, Queue
 from typing import TYPE_CHECKING, Protocol
 
@@ -21,8 +21,6 @@ _PENDING = 10_000
 _BATCH = 100
 _OPEN_SECONDS = 5.0
 _STOP_SECONDS = 2.0
-
-Send = Callable[[str, str], None]
 
 
 class Wake(Protocol):

@@ -3,10 +3,11 @@
 from pathlib import Path
 
 from habakkuk.core.config.settings import load_settings
-from habakkuk.core.hardening import forbid_inspection
+from habakkuk.core.hardening import forbid_inspection, keep_files_closed
 
 # In the master, before it forks: its workers inherit it.
 forbid_inspection()
+keep_files_closed()
 _settings = load_settings()
 _host, _port = _settings.listen
 _memory = Path("/dev/shm")  # noqa: S108 - gunicorn makes its own closed file there

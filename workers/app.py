@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from habakkuk.bootstrap import build
 from habakkuk.core.config.settings import Settings, load_settings
+from habakkuk.core.hardening import keep_files_closed
 from habakkuk.core.log import configure_logging
 from habakkuk.jobs.host import JobSource
 from workers.factory import make_celery
@@ -16,4 +17,5 @@ def build_worker(settings: Settings) -> JobSource:
     return container
 
 
+keep_files_closed()
 celery = make_celery(load_settings(), build_worker)

@@ -45,10 +45,12 @@ class Blobs:
         return self._folder / blob[:2] / blob
 
     def _write(self, path: Path, data: bytes) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o750)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=".part-")
         try:
             with os.fdopen(handle, "wb") as out:
+                # Containers of several users share a home: their group reads what each one stores.
+                os.fchmod(handle, 0o640)
                 out.write(data)
                 out.flush()
                 os.fsync(out.fileno())

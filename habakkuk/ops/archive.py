@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from habakkuk.core.errors import Invalid
+from habakkuk.core.errors import ConfigurationError, Invalid
 
 _PIECE = 1024 * 1024
 _MOST_FILES = 5_000_000
@@ -48,11 +48,15 @@ class Writer:
     def add_file(self, name: str, path: Path) -> None:
         """Add one file; one that is gone, or no regular file, is counted as skipped.
 
+        Raises ConfigurationError for one that may not be read.
+
         It is opened without following links and its size is taken once: what a command appends
         meanwhile is left out, what it cuts off is filled with zeros.
         """
         try:
             handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except PermissionError as error:
+            raise _unreadable(path) from error
         except OSError:
             self.skipped += 1
             return
@@ -79,7 +83,11 @@ class Writer:
         info = _header(name, found)
         info.type = tarfile.DIRTYPE
         self._tar.addfile(info)
-        for entry in sorted(path.iterdir()):
+        try:
+            entries = sorted(path.iterdir())
+        except PermissionError as error:
+            raise _unreadable(path) from error
+        for entry in entries:
             self.add_tree(f"{name}/{entry.name}", entry)
 
 
@@ -88,6 +96,12 @@ def _header(name: str, found: os.stat_result) -> tarfile.TarInfo:
     info.mode = stat.S_IMODE(found.st_mode)
     info.mtime = int(found.st_mtime)
     return info
+
+
+def _unreadable(path: Path) -> ConfigurationError:
+    return ConfigurationError(
+        f"{path}: cannot be read; run this as the user who runs Habakkuk, or who runs its workers"
+    )
 
 
 class _Filled:

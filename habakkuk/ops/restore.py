@@ -147,5 +147,17 @@ def _restore_files(home: Path, staging: Path, *, secrets: bool) -> None:
     for entry in list(kept_entries(home, secrets=secrets)):
         entry.rename(gone / entry.name)
     found = staging / HOME
-    for entry in sorted(found.iterdir()) if found.is_dir() else ():
+    if not found.is_dir():
+        return
+    _give_to_owner(found, home.stat())
+    for entry in sorted(found.iterdir()):
         entry.rename(home / entry.name)
+
+
+def _give_to_owner(folder: Path, owner: os.stat_result) -> None:
+    """Let the files belong to whom the home belongs, where root restores for another user."""
+    if os.geteuid() != 0:
+        return
+    for here, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            os.chown(Path(here, name), owner.st_uid, owner.st_gid, follow_symlinks=False)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from habakkuk.core.config.environment import DEFAULT_LISTEN, Environment, read_environment
 from habakkuk.core.config.load import load_config
+from habakkuk.core.config.override import overridden
 from habakkuk.core.config.schema import Config
 from habakkuk.core.errors import ConfigurationError
 from habakkuk.core.redaction import secret_values
@@ -53,7 +54,7 @@ def load_settings(environment: Environment | None = None) -> Settings:
     """Read config.yaml and the environment. Raises ConfigurationError."""
     env = environment or read_environment()
     path = env.home / "config.yaml"
-    config = load_config(path)
+    config = overridden(load_config(path), env)
     raw = path.read_bytes() if path.is_file() else b""
     database = env.get("DATABASE_URL")
     return Settings(

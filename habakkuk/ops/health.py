@@ -1,0 +1,46 @@
+"""`python -m habakkuk.ops.health web|worker`: how a container tells that its process works."""
+
+from __future__ import annotations
+
+import socket
+import sys
+
+from habakkuk.core.config.settings import Settings, load_settings
+from habakkuk.core.errors import HabakkukError
+from habakkuk.db.engine import Database
+from habakkuk.jobs.store import workers
+from habakkuk.ops.readiness import web_answers
+
+
+def fault(role: str, settings: Settings) -> str | None:
+    """Say what is wrong with this host's process of a role; None when it works.
+
+    A database that is away is no fault of a worker: starting it again would not help.
+    """
+    if role == "web":
+        return None if web_answers(settings.listen) else "web does not answer on /healthz"
+    if role != "worker":
+        return f"{role!r} is neither web nor worker"
+    if settings.database_url is None:
+        return "DATABASE_URL is not set"
+    database = Database(settings.database_url, pool_size=1, name="habakkuk health")
+    try:
+        hosts = {row.host for row in workers.alive(database)}
+    finally:
+        database.dispose()
+    return None if socket.gethostname() in hosts else "no worker of this host is present"
+
+
+def main(arguments: list[str]) -> int:
+    """Return 0 when the process works; else say why not, and return 1."""
+    try:
+        problem = fault(arguments[0] if arguments else "", load_settings())
+    except HabakkukError as error:
+        problem = str(error)
+    if problem is not None:
+        sys.stderr.write(f"{problem}\n")
+    return 0 if problem is None else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

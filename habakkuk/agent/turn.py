@@ -209,6 +209,9 @@ class _Turn:
         else:
             used = (self._run.ports.clock.now() - self._began).total_seconds()
             if used > agent.turn_timeout:
+                # The time in which it waited for a person is not its own.
+                used -= self._run.context.waited()
+            if used > agent.turn_timeout:
                 notice = f"Stopped after {used / 60:.0f} minutes without a final answer."
         found = circle(self._own_messages())
         if found is not None and found.stop:

@@ -116,6 +116,10 @@ class RunningJob:
         """Return every wait of the job, oldest first."""
         return waits.waits_of(work, self._job.id)
 
+    def waited(self) -> float:
+        """Return for how many seconds the job has waited for what is resolved by now."""
+        return waits.waited(self.database, self._job.id)
+
     def consume(self, work: Work, wait_id: str) -> None:
         """Mark a resolved wait as used."""
         waits.consume(work, self._job.id, wait_id)

@@ -88,6 +88,10 @@ class JobContext(Protocol):
         """Return every wait of the job, oldest first."""
         ...
 
+    def waited(self) -> float:
+        """Return for how many seconds the job has waited for what is resolved by now."""
+        ...
+
     def consume(self, work: Work, wait_id: str) -> None:
         """Mark a resolved wait as used."""
         ...

@@ -17,6 +17,12 @@ _OPEN = statement(
 )
 _OF_JOB = statement("SELECT * FROM waits WHERE job_id = :job_id ORDER BY created, id")
 _GET = statement("SELECT * FROM waits WHERE id = :id")
+# Waits that lay over each other count once.
+_WAITED = statement(
+    "SELECT coalesce(sum(extract(epoch FROM upper(span) - lower(span))), 0) AS seconds FROM unnest("
+    "(SELECT range_agg(tstzrange(w.created, w.resolved_at)) FROM waits w"
+    " WHERE w.job_id = :job_id AND w.resolved_at > w.created)) AS span"
+)
 _CONSUME = statement(
     "UPDATE waits SET consumed_at = clock_timestamp()"
     " WHERE id = :id AND job_id = :job_id AND resolved_at IS NOT NULL AND consumed_at IS NULL"
@@ -75,6 +81,11 @@ def get_wait(database: Database, wait_id: str) -> Wait | None:
     """Return one wait."""
     rows = database.run(_GET, id=wait_id)
     return wait_of(rows[0]) if rows else None
+
+
+def waited(database: Database, job_id: str) -> float:
+    """Return for how many seconds a job has waited for what is resolved by now."""
+    return float(database.run(_WAITED, job_id=job_id)[0].seconds)
 
 
 def consume(work: Work, job_id: str, wait_id: str) -> None:

@@ -13,7 +13,7 @@ from tests.fakes.stack import Points, Stack, until
 
 CALL = "[[tool effect {}]] work"
 TURNS = 200
-# blueprint §10: a worker's pool of 12, one for presence and LISTEN, one each for heartbeat and sweep
+# blueprint §10: a pool of 12, one for presence and LISTEN, one each for heartbeat and sweep
 POOL = 12 + 3
 CONNECTIONS = text("""
     SELECT count(*) AS held, count(*) FILTER (WHERE state <> 'idle') AS busy
@@ -106,3 +106,15 @@ def _stuck(stack: Stack, turn_id: str | None) -> bool:
     """Whether the run ended at its point: the job is held by nobody who works on it."""
     job = stack.container.jobs.get(turn_id or "")
     return job is not None and job.state is JobState.RUNNING and bool(stack.model.requests)
+
+
+def test_the_time_that_a_person_takes_is_not_the_turns(stack: Stack) -> None:
+    stack.start()
+    admitted = stack.say(CALL, agent="careful", attended=True)
+    jobs = stack.container.jobs
+    until(lambda: (job := jobs.get(admitted.turn_id or "")) and job.state is JobState.WAITING)
+    for table, column in (("waits", "created"), ("turns", "began")):
+        earlier = f"UPDATE {table} SET {column} = {column} - interval '5 hours'"
+        stack.container.database.run(text(earlier))
+    _answer_all(stack)
+    assert "done" in stack.reply(admitted).body

@@ -233,3 +233,12 @@ def test_a_handler_parks_and_goes_on_after_the_answer(bench: Bench) -> None:
     runner.offer("turns", job)
     bench.reached(job, JobState.DONE)
     assert seen == ["approved"]
+
+
+def test_times_of_waiting_that_overlap_count_once(bench: Bench) -> None:
+    context = running(bench, "w1", "w2", "w3")
+    assert context.waited() == 0
+    bench.sql("UPDATE waits SET created = '2026-01-01 10:00Z', resolved_at = '2026-01-01 10:10Z'")
+    bench.sql("UPDATE waits SET resolved_at = '2026-01-01 10:15Z' WHERE id = 'w2'")
+    bench.sql("UPDATE waits SET resolved_at = NULL WHERE id = 'w3'")
+    assert context.waited() == 15 * 60

@@ -65,6 +65,15 @@ def test_a_pending_job_is_cancelled(opening: Opening) -> None:
     expect(page.locator(".rows .state")).to_have_text("cancelled")
 
 
+def test_an_error_is_a_page_with_its_sentence(window: Window) -> None:
+    answer = window.page.goto(window.base_url + "/nothing/here")
+    assert answer is not None
+    assert answer.status == 404
+    expect(window.page.get_by_role("heading", level=1)).to_have_text("Not found")
+    window.page.get_by_role("link", name="To the chat").click()
+    expect(window.box).to_be_visible()
+
+
 def test_every_page_shows_its_data_without_javascript(opening: Opening) -> None:
     window = opening(script=False)
     window.stack.start()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Any
 
-from flask import Flask, Response, request
+from flask import Flask, Response, render_template, request
 
 from web.dashboard.assets import Assets
 from web.site import visiting
@@ -57,9 +58,30 @@ class Shell:
 
 
 def _dress(response: Response) -> Response:
+    if response.status_code >= HTTPStatus.BAD_REQUEST and _is_for_a_person(response):
+        _as_page(response)
     if response.mimetype == "text/html":
         response.headers["Content-Security-Policy"] = POLICY
     return response
+
+
+def _is_for_a_person(response: Response) -> bool:
+    programs = request.path.startswith(("/api/", "/v1/", "/static/"))
+    return (
+        response.mimetype == "application/json"
+        and not programs
+        and request.accept_mimetypes.best_match(["application/json", "text/html"]) == "text/html"
+    )
+
+
+def _as_page(response: Response) -> None:
+    """Say an error's one sentence on a page; status and headers stay."""
+    error = response.get_json()["error"]
+    message = error["message"]
+    sentence = message[:1].upper() + message[1:]
+    title = HTTPStatus(response.status_code).phrase.capitalize()
+    response.set_data(render_template("error.html", title=title, sentence=sentence))
+    response.mimetype = "text/html"
 
 
 def ago(moment: datetime | None, now: datetime | None = None) -> str:

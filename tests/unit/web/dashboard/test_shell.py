@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from flask import Flask
 
 from web.dashboard.shell import POLICY, ago, exact, left
 
@@ -86,3 +87,24 @@ def test_no_module_writes_html_by_itself() -> None:
     )
     assert len(modules) > 20
     assert [name for name, source in modules.items() if writing.search(source)] == []
+
+
+@pytest.mark.parametrize(
+    ("accept", "type"),
+    [
+        ("text/html,application/xhtml+xml,*/*;q=0.8", "text/html"),
+        ("*/*", "application/json"),
+        ("application/json", "application/json"),
+        ("", "application/json"),
+    ],
+)
+def test_an_error_is_a_page_only_for_who_reads_pages(app: Flask, accept: str, type: str) -> None:
+    answer = app.test_client().get("/", headers={"Accept": accept, "Host": "evil.example"})
+    assert answer.status_code == 421
+    assert answer.mimetype == type
+    assert "does not answer for that host" in answer.text
+
+
+def test_errors_of_the_api_are_never_pages(app: Flask) -> None:
+    answer = app.test_client().get("/api/chat", headers={"Accept": "text/html"})
+    assert answer.mimetype == "application/json"

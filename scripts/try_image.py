@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Carry out deploy/Dockerfile in a bare Debian of the same release, without docker.
+
+    sudo scripts/try_image.py [--root FOLDER] [--mirror URL] [--pass FILE]… [-- COMMAND …]
+
+Makes the root with debootstrap (apt install debootstrap), runs the file's RUN lines there, copies
+what it copies and then runs COMMAND as its user (by default the command line's --help). Files that
+this machine needs to reach its package mirrors are passed on with --pass. It takes some minutes and
+1.5 GB; the root is left in FOLDER, and is used again when it is there. Python
+comes from Debian's own packages, as the base image brings it. No image is made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[1]
+BASE_PACKAGES = "ca-certificates,python3,python3-venv"
+# What reaches a package registry or a proxy of this machine.
+PASSED_ON = ("PIP_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+PASSED_FILES = ("/etc/resolv.conf", "/etc/hosts", "/etc/pip.conf")
+
+
+def instructions(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the file's instructions, their continued lines joined."""
+    joined = ""
+    for line in text.splitlines():
+        if line.lstrip().startswith("#"):
+            continue
+        joined += line.removesuffix("\\") + " " if line.endswith("\\") else line
+        if not line.endswith("\\") and joined.strip():
+            name, _, rest = joined.strip().partition(" ")
+            yield name.upper(), rest.strip()
+        if not line.endswith("\\"):
+            joined = ""
+
+
+class Root:
+    """One Debian root, and where its instructions have come to."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.work = "/"
+        self.user = "root"
+        self.variables = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+
+    def carry_out(self, name: str, rest: str) -> None:
+        """Do what one instruction says; an unknown one is an error."""
+        if name in {"FROM", "VOLUME", "EXPOSE", "CMD"}:
+            return
+        print(f"--- {name} {rest}", flush=True)
+        getattr(self, f"_{name.lower()}")(rest)
+
+    def run(self, words: list[str]) -> None:
+        """Run a program in the root as its present user."""
+        passed = {
+            key: value for key, value in os.environ.items() if key.upper().startswith(PASSED_ON)
+        }
+        inside = 'cd "$0" && exec "$@"'
+        subprocess.run(
+            [
+                *("chroot", f"--userspec={self.user}", str(self.folder)),
+                *("/bin/sh", "-c", inside, self.work, *words),
+            ],
+            env={**passed, "LC_ALL": "C.UTF-8", **self.variables},
+            check=True,
+        )
+
+    def _run(self, rest: str) -> None:
+        self.run(["/bin/sh", "-c", rest])
+
+    def _env(self, rest: str) -> None:
+        for pair in rest.split():
+            name, _, value = pair.partition("=")
+            self.variables[name] = value.replace("$PATH", self.variables["PATH"])
+
+    def _workdir(self, rest: str) -> None:
+        self.work = rest
+        self._place(rest).mkdir(parents=True, exist_ok=True)
+
+    def _user(self, rest: str) -> None:
+        self.user = f"{rest}:{rest}"
+
+    def _copy(self, rest: str) -> None:
+        *sources, target = rest.split()
+        for name in sources:
+            source = PROJECT / name
+            place = self._place(os.path.join(self.work, target))
+            if target.endswith("/"):
+                place /= source.name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if source.is_dir():
+                ignored = shutil.ignore_patterns("__pycache__", "node_modules", "*.pyc")
+                shutil.copytree(source, place, dirs_exist_ok=True, ignore=ignored)
+            else:
+                shutil.copy(source, place)
+
+    def _place(self, inside: str) -> Path:
+        return self.folder / inside.lstrip("/")
+
+
+def release_of(image: str) -> str:
+    """Return Debian's release in the name of a base image such as python:3.11-slim-bookworm."""
+    return image.rpartition("-")[2]
+
+
+def prepare(folder: Path, release: str, mirror: str, passed: list[str]) -> None:
+    """Make the bare root, once."""
+    if not (folder / "etc" / "debian_version").exists():
+        options = ["--variant=minbase", f"--include={BASE_PACKAGES}"]
+        subprocess.run(["debootstrap", *options, release, str(folder), mirror], check=True)
+    for name in (*PASSED_FILES, *passed):
+        if Path(name).exists():
+            place = folder / name.lstrip("/")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(name, place)
+    for kind, place in (("proc", "proc"), ("tmpfs", "dev/shm")):
+        (folder / place).mkdir(exist_ok=True)
+        subprocess.run(["mount", "-t", kind, kind, str(folder / place)], check=True)
+
+
+def main() -> None:
+    """Read the Dockerfile and carry it out."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--root", type=Path, default=Path("/var/tmp/habakkuk-image"))
+    parser.add_argument("--mirror", default="http://deb.debian.org/debian")
+    parser.add_argument("--pass", dest="passed", action="append", default=[])
+    parser.add_argument("command", nargs="*")
+    options = parser.parse_args()
+    if os.environ.get("TRY_IMAGE_INSIDE") is None:
+        # Mounts in a namespace of our own end with us.
+        again = ["unshare", "--mount", sys.executable, __file__, *sys.argv[1:]]
+        os.execvpe("unshare", again, {**os.environ, "TRY_IMAGE_INSIDE": "1"})
+    steps = list(instructions((PROJECT / "deploy" / "Dockerfile").read_text()))
+    prepare(options.root, release_of(dict(steps)["FROM"]), options.mirror, options.passed)
+    root = Root(options.root)
+    for name, rest in steps:
+        root.carry_out(name, rest)
+    command = options.command or json.loads(dict(steps)["CMD"])
+    print(f"--- as {root.user}: {' '.join(command)}", flush=True)
+    root.run(command)
+
+
+if __name__ == "__main__":
+    main()

@@ -6,7 +6,7 @@
 Makes the root with debootstrap (apt install debootstrap), runs the file's RUN lines there, copies
 what it copies and then runs COMMAND as its user (by default the command line's --help). Files that
 this machine needs to reach its package mirrors are passed on with --pass. It takes some minutes and
-1.5 GB; the root is left in FOLDER, and is used again when it is there. Python
+1.5 GB; the root is left in FOLDER (./habakkuk-image), and is used again when it is there. Python
 comes from Debian's own packages, as the base image brings it. No image is made.
 """
 
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -23,8 +22,6 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1]
 BASE_PACKAGES = "ca-certificates,python3,python3-venv"
-# What reaches a package registry or a proxy of this machine.
-PASSED_ON = ("PIP_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 PASSED_FILES = ("/etc/resolv.conf", "/etc/hosts", "/etc/pip.conf")
 
 
@@ -60,16 +57,13 @@ class Root:
 
     def run(self, words: list[str]) -> None:
         """Run a program in the root as its present user."""
-        passed = {
-            key: value for key, value in os.environ.items() if key.upper().startswith(PASSED_ON)
-        }
-        inside = 'cd "$0" && exec "$@"'
+        given = [f"{name}={value}" for name, value in self.variables.items()]
         subprocess.run(
             [
                 *("chroot", f"--userspec={self.user}", str(self.folder)),
-                *("/bin/sh", "-c", inside, self.work, *words),
+                *("env", "LC_ALL=C.UTF-8", *given),
+                *("/bin/sh", "-c", 'cd "$0" && exec "$@"', self.work, *words),
             ],
-            env={**passed, "LC_ALL": "C.UTF-8", **self.variables},
             check=True,
         )
 
@@ -92,7 +86,7 @@ class Root:
         *sources, target = rest.split()
         for name in sources:
             source = PROJECT / name
-            place = self._place(os.path.join(self.work, target))
+            place = self._place(str(Path(self.work) / target))
             if target.endswith("/"):
                 place /= source.name
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -121,23 +115,24 @@ def prepare(folder: Path, release: str, mirror: str, passed: list[str]) -> None:
             place = folder / name.lstrip("/")
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(name, place)
-    for kind, place in (("proc", "proc"), ("tmpfs", "dev/shm")):
-        (folder / place).mkdir(exist_ok=True)
-        subprocess.run(["mount", "-t", kind, kind, str(folder / place)], check=True)
+    for kind, where in (("proc", "proc"), ("tmpfs", "dev/shm")):
+        (folder / where).mkdir(exist_ok=True)
+        subprocess.run(["mount", "-t", kind, kind, str(folder / where)], check=True)
 
 
 def main() -> None:
     """Read the Dockerfile and carry it out."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--root", type=Path, default=Path("/var/tmp/habakkuk-image"))
+    parser.add_argument("--root", type=Path, default=Path("habakkuk-image"))
     parser.add_argument("--mirror", default="http://deb.debian.org/debian")
     parser.add_argument("--pass", dest="passed", action="append", default=[])
+    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("command", nargs="*")
     options = parser.parse_args()
-    if os.environ.get("TRY_IMAGE_INSIDE") is None:
+    if not options.inside:
         # Mounts in a namespace of our own end with us.
-        again = ["unshare", "--mount", sys.executable, __file__, *sys.argv[1:]]
-        os.execvpe("unshare", again, {**os.environ, "TRY_IMAGE_INSIDE": "1"})
+        again = ["unshare", "--mount", sys.executable, __file__, "--inside", *sys.argv[1:]]
+        raise SystemExit(subprocess.run(again, check=False).returncode)
     steps = list(instructions((PROJECT / "deploy" / "Dockerfile").read_text()))
     prepare(options.root, release_of(dict(steps)["FROM"]), options.mirror, options.passed)
     root = Root(options.root)

@@ -16,9 +16,9 @@ _SEARCHED = 2000
 _EXCERPT = 160
 _LEAD = 40
 
-# One set by hand, else the session's own, else how the first message begins.
+# One set by hand, else how the first message begins: it stays when a fresh session begins.
 _TITLE = """
-    coalesce(c.title, s.title, (
+    coalesce(c.title, (
         SELECT left(m.body, 200) FROM chat_messages m
         WHERE m.conversation_id = c.id AND m.author = 'user' AND m.kind = 'message'
           AND m.state <> 'withdrawn'
@@ -33,7 +33,7 @@ _COLUMNS = f"""
 _OWN = "c.channel = :channel AND c.user_id = :user_id"
 _LIST = text(f"""
     SELECT {_COLUMNS}, CAST(NULL AS bigint) AS hit_seq, NULL AS hit
-    FROM conversations c LEFT JOIN sessions s ON s.id = c.session_id
+    FROM conversations c
     WHERE {_OWN} AND c.archived = :archived
       AND (CAST(:before AS timestamptz) IS NULL OR c.updated < :before)
     ORDER BY c.updated DESC, c.id LIMIT :limit
@@ -41,7 +41,7 @@ _LIST = text(f"""
 _COUNT = text(f"SELECT count(*) AS n FROM conversations c WHERE {_OWN} AND c.archived = :archived")
 _ONE = text(f"""
     SELECT {_COLUMNS}, CAST(NULL AS bigint) AS hit_seq, NULL AS hit
-    FROM conversations c LEFT JOIN sessions s ON s.id = c.session_id WHERE c.id = :id
+    FROM conversations c WHERE c.id = :id
 """)
 # Characters are compared one by one: words of Chinese, Japanese and Korean have no spaces.
 _SEARCH = text(f"""
@@ -49,7 +49,6 @@ _SEARCH = text(f"""
         SELECT {_COLUMNS}, found.seq AS hit_seq, found.hit
         FROM (SELECT * FROM conversations c WHERE {_OWN} ORDER BY c.updated DESC LIMIT {_SEARCHED}
              ) c
-        LEFT JOIN sessions s ON s.id = c.session_id
         LEFT JOIN LATERAL (
             SELECT m.seq, substr(m.body, greatest(1, position(lower(:words) IN lower(m.body))
                                                      - {_LEAD}), {_EXCERPT}) AS hit

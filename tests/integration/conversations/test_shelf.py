@@ -84,6 +84,14 @@ def test_a_title_by_hand_outlives_turns_and_an_empty_one_goes_back(
     assert [(row.title, row.named) for row in listed(stack)] == [("Sow the barley", False)]
 
 
+def test_a_fresh_session_keeps_the_conversations_title(stack: Stack) -> None:
+    stack.say("Sow the barley", "one")
+    stack.start()
+    stack.say("/new", "one")
+    stack.ended(stack.say("Something else", "one"))
+    assert [row.title for row in listed(stack)] == ["Sow the barley"]
+
+
 def test_a_title_has_an_end(stack: Stack, shelf: Shelf) -> None:
     stack.say("x", "one")
     with pytest.raises(Invalid, match="200"):

@@ -28,6 +28,7 @@ from web.api.bodies import (
     Sent,
 )
 from web.api.stream import ChatStream
+from web.auth.lasting import until_signed_out
 from web.clients import watcher
 from web.guards import needs
 from web.site import container, note_session, principal
@@ -95,7 +96,9 @@ def events(path: ConversationPath, query: EventsQuery) -> Response:
     after = query.after if query.after is not None else _last_event_id()
     own = principal()
     address = address_of(own, path.conversation)
-    stream = ChatStream(container(), own, address, after or 0, watcher())
+    parts = container()
+    gone = until_signed_out(watcher(), parts.clock)
+    stream = ChatStream(parts, own, address, after or 0, gone)
     return sse_response(stream.parts())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from flask import g, request
 
@@ -79,6 +80,7 @@ class Door:
             self._tokens.failed(attempt)
         else:
             self._tokens.succeeded(attempt)
+            g.recheck = partial(check, secret)
         return found
 
 

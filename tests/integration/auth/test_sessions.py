@@ -43,6 +43,21 @@ def test_a_stream_comes_with_the_cookie(served: Served, browser: Browser) -> Non
     assert first.json["text"] == "hello"
 
 
+def test_a_stream_ends_with_its_session(
+    served: Served, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("web.auth.lasting._LOOK_SECONDS", 0.1)
+    monkeypatch.setattr("web.api.stream._LOOK_SECONDS", 0.1)
+    browser.sign_in()
+    browser.post("/api/chat", {"conversation": "c", "text": "hello"})
+    with browser.client.stream("GET", "/api/chat/c/events") as response:
+        lines = response.iter_lines()
+        next(lines)
+        served.stack.container.logins.sign_out_everywhere(served.stack.owner)
+        # It would go on for ever.
+        assert [line for line in lines if line.startswith("event: nothing")] == []
+
+
 def test_signing_out_ends_the_session(served: Served, browser: Browser) -> None:
     browser.sign_in()
     before = cookie(browser)

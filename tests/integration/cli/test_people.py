@@ -84,7 +84,7 @@ def test_a_token_is_made_for_somebody(stack: Stack, run: Run) -> None:
     token = run("tokens", "create", "phone", "--user", "vera").stdout.strip()
     principal = stack.container.accounts.authenticate(token)
     assert principal is not None
-    assert (principal.user.name, principal.scopes) == ("vera", {Scope.READ})
+    assert (principal.user.name, principal.scopes) == ("vera", frozenset({Scope.READ}))
     assert "vera" in run("tokens", "list").stdout
     refused = run("tokens", "create", "t", "--user", "vera", "--scope", "admin")
     assert refused.exit_code == 1

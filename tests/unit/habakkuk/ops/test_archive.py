@@ -188,7 +188,7 @@ def test_a_file_that_grows_or_shrinks_meanwhile_keeps_its_place(
     """A log that a command writes into must not spoil what follows in the archive."""
 
     class Moving(io.BytesIO):
-        def write(self, content: bytes) -> int:  # type: ignore[override]
+        def write(self, content: bytes) -> int:  # type: ignore[override]  # writes bytes only
             path.write_bytes(b"s")
             return super().write(content)
 

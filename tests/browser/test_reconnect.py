@@ -39,8 +39,8 @@ def test_a_hundred_cuts_show_exactly_the_transcript(opening: Opening, served: Se
         while cuts < CUTS:
             turn += 1
             window.served.send(f"Round {turn} [[delay 0.01]] [[tokens 100]]", "cuts")
-            for _ in range(14):
-                page.wait_for_timeout(chance.uniform(10, 150))
+            for _ in range(20):
+                page.wait_for_timeout(chance.uniform(10, 100))
                 cuts += line.cut() > 0
         expect(window.answers).to_have_count(turn, timeout=60_000)
         assert page.evaluate(_SHOWN) == _stored(window.stack, "cuts")

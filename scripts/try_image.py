@@ -6,8 +6,12 @@
 Makes the root with debootstrap (apt install debootstrap), runs the file's RUN lines there, copies
 what it copies and then runs COMMAND as its user (by default the command line's --help). Files that
 this machine needs to reach its package mirrors are passed on with --pass. It takes some minutes and
-1.5 GB; the root is left in FOLDER (./habakkuk-image), and is used again when it is there. Python
-comes from Debian's own packages, as the base image brings it. No image is made.
+1.5 GB. The root is left in FOLDER (./habakkuk-image), which must not exist before. Python comes
+from Debian's own packages, where the image has that of its base. No image is made. Tried with
+
+    -- sh -c 'habakkuk up --detach --no-local-model && habakkuk login-link && habakkuk down'
+
+which runs everything there, databases included, as the image's user.
 """
 
 from __future__ import annotations
@@ -106,10 +110,11 @@ def release_of(image: str) -> str:
 
 
 def prepare(folder: Path, release: str, mirror: str, passed: list[str]) -> None:
-    """Make the bare root, once."""
-    if not (folder / "etc" / "debian_version").exists():
-        options = ["--variant=minbase", f"--include={BASE_PACKAGES}"]
-        subprocess.run(["debootstrap", *options, release, str(folder), mirror], check=True)
+    """Make the bare root."""
+    if folder.exists():
+        raise SystemExit(f"{folder} exists already; remove it, or name another folder by --root")
+    options = ["--variant=minbase", f"--include={BASE_PACKAGES}"]
+    subprocess.run(["debootstrap", *options, release, str(folder), mirror], check=True)
     for name in (*PASSED_FILES, *passed):
         if Path(name).exists():
             place = folder / name.lstrip("/")

@@ -170,7 +170,7 @@ def unpack(member: Member, content: IO[bytes], target: Path) -> None:
     try:
         if member.folder:
             target.mkdir(mode=0o700, parents=True, exist_ok=True)
-            target.chmod(0o700 | (member.mode & 0o055))
+            target.chmod(0o700 | (member.mode & 0o051))
             return
         if member.size > shutil.disk_usage(target.anchor).free - _SPARE_BYTES:
             raise Invalid("the backup does not fit on this disk; make room and try again")

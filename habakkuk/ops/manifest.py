@@ -18,7 +18,7 @@ SECRETS = ".env"
 LARGEST_MANIFEST = 100_000
 # The databases' own data is in the dump, or can be lost; the rest belongs to a run.
 _NOT_KEPT = frozenset(
-    {"postgresql", "valkey", "logs", "sockets", "run.json", "up.lock", "instance", "beat-schedule"}
+    {"postgresql", "valkey", "run", "logs", "run.json", "up.lock", "instance", "beat-schedule"}
 )
 
 

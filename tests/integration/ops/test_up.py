@@ -88,6 +88,9 @@ def test_up_serves_and_down_ends_all_of_it(machine: Machine) -> None:
     assert set(processes) == {"valkey", "postgresql", "web", "worker-1", "worker-2", "beat"}
     assert f"http://127.0.0.1:{machine.port}" in up.stdout
     assert "./scripts/habakkuk down" in up.stdout
+    # The link is for who started it: its secret is in no log.
+    assert f"http://127.0.0.1:{machine.port}/login#" in up.stdout
+    assert "/login#" not in (machine.home / "logs" / "up.log").read_text()
 
     doctor = json.loads(machine.run("doctor", "-o", "json").stdout)
     wrong = {f["name"]: f for f in doctor["findings"] if f["verdict"] != "ok"}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from habakkuk.core.errors import Invalid
+from habakkuk.core.errors import ConfigurationError, Invalid
 from habakkuk.ops.archive import Reader, Writer, unpack
 
 
@@ -96,6 +96,19 @@ def test_links_pipes_and_what_has_gone_are_left_out(tmp_path: Path, outside: Pat
     assert b"mine" not in out.getvalue()
 
 
+def test_what_may_not_be_read_is_said_not_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "closed").write_text("x")
+
+    def refuse(*_: object) -> int:
+        raise PermissionError(13, "permission denied")
+
+    monkeypatch.setattr("habakkuk.ops.archive.os.open", refuse)
+    with pytest.raises(ConfigurationError, match="closed: cannot be read; run this as the user"):
+        Writer(io.BytesIO()).add_tree("s", tmp_path)
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -148,14 +161,14 @@ def test_a_name_comes_once(target: Path, outside: Path, names: tuple[str, str]) 
         unpack_all(packed(*((entry(name), b"x") for name in names)), target)
 
 
-def test_rights_beyond_reading_and_running_are_dropped(target: Path) -> None:
+def test_others_get_no_more_rights_than_to_pass(target: Path) -> None:
     info = entry("a")
     info.mode = 0o7777
     folder = entry("d", tarfile.DIRTYPE)
     folder.mode = 0o7777
     unpack_all(packed((info, b"x"), (folder, b"")), target)
     assert (target / "a").stat().st_mode & 0o7777 == 0o700
-    assert (target / "d").stat().st_mode & 0o7777 == 0o755
+    assert (target / "d").stat().st_mode & 0o7777 == 0o751
 
 
 def test_a_cut_archive_is_an_error(target: Path) -> None:

@@ -52,7 +52,9 @@ def test_bytes_come_back_as_they_went(blobs: Blobs, database: Database, folder: 
     assert (folder / ID[:2] / ID).read_bytes() == DATA
 
 
-def test_others_may_not_read_what_is_stored_and_the_group_may_not_write(blobs: Blobs, folder: Path) -> None:
+def test_others_may_not_read_what_is_stored_and_the_group_may_not_write(
+    blobs: Blobs, folder: Path
+) -> None:
     blobs.put(DATA, "image/png")
     assert (folder / ID[:2]).stat().st_mode & 0o027 == 0
     assert (folder / ID[:2] / ID).stat().st_mode & 0o027 == 0

@@ -7,20 +7,30 @@ from 0 on (one a test process) are emptied.
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 import redis
+import structlog
 
 from tests.databases import Databases, end_run, open_databases, truncate
 from tests.servers import PostgresServer, Server, ValkeyServer
 
+
+def _configured(configure: Callable[..., None], **settings: Any) -> None:
+    configure(**settings | {"cache_logger_on_first_use": False})
+
+
 _ROOT = Path(__file__).parent
+# A logger that keeps its first configuration would keep that of one test for all later ones.
+structlog.configure = partial(_configured, structlog.configure)
 _LOOPBACK = ["127.0.0.1", "::1"]
 _SERVERS = {"databases", "redis_url", "redis_server", "postgres_server"}
 _DATABASE_URL = os.environ.get("HABAKKUK_TEST_DATABASE_URL")
@@ -46,6 +56,16 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     """Clean a server that outlives this run, once, when its test processes are done."""
     if not hasattr(config, "workerinput"):
         end_run(_DATABASE_URL)
+
+
+@pytest.fixture(autouse=True)
+def _own_logs() -> Iterator[None]:
+    """Let no test that sets up logs, as a process does at its start, do so for the others."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:], root.level = handlers, level
+    structlog.reset_defaults()
 
 
 @pytest.fixture(autouse=True)

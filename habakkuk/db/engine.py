@@ -15,6 +15,7 @@ import orjson
 import psycopg2
 import psycopg2.extensions
 from psycopg2 import errorcodes
+from psycopg2.extensions import TRANSACTION_STATUS_INERROR
 from sqlalchemy import Connection, CursorResult, Executable, Row, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
@@ -123,6 +124,7 @@ class Database:
             except BaseException:
                 _roll_back(connection)
                 raise
+            _refuse_aborted(connection)
             connection.execute(_COMMIT)
         work.committed()
 
@@ -152,6 +154,14 @@ class Database:
     def dispose(self) -> None:
         """Close the pool."""
         self._engine.dispose()
+
+
+def _refuse_aborted(connection: Connection) -> None:
+    """Refuse to commit what a failed statement has undone: PostgreSQL would roll back silently."""
+    driver = connection.connection.driver_connection
+    if driver is not None and driver.info.transaction_status == TRANSACTION_STATUS_INERROR:
+        _roll_back(connection)
+        raise AssertionError("a statement failed inside the transaction and nobody passed it on")
 
 
 def _roll_back(connection: Connection) -> None:

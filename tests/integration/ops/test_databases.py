@@ -72,7 +72,9 @@ def end(server: Unit) -> None:
     if not identity.wait(20):
         identity.send(signal.SIGKILL)
         assert identity.wait(20)
-    server.ended()
+    # Dead is not yet reaped, when it is a child of this process.
+    if server._process is not None:
+        server._process.wait(20)
 
 
 def reason_of(server: Unit) -> str:

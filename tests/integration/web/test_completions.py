@@ -234,7 +234,9 @@ def test_another_request_under_a_used_key_is_refused(served: Served) -> None:
 
 
 def test_models_are_the_agents(sdk: openai.OpenAI) -> None:
-    assert [m.id for m in sdk.models.list()] == ["habakkuk/habakkuk", "habakkuk/other"]
+    assert [m.id for m in sdk.models.list()] == [
+        f"habakkuk/{agent}" for agent in ("habakkuk", "careful", "reader", "other")
+    ]
 
 
 def test_a_failed_turn_is_an_error_with_its_session(served: Served) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 import time
@@ -81,6 +82,8 @@ class WorkerLife:
         signals.worker_init.connect(self._start, weak=False)
         signals.worker_shutting_down.connect(self._told_to_end, weak=False)
         signals.worker_shutdown.connect(self._wait_for_end, weak=False)
+        # Without a broker Celery may end without that signal.
+        atexit.register(self._wait_for_end)
 
     def _leave_logging(self, **_: Any) -> None:
         """Exist: Celery leaves the logs alone when somebody answers this signal."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import json
 import signal
 import threading
 
+import psutil
 import pytest
 
 from scripts.drills.asks import Ask, Surface
@@ -103,3 +105,25 @@ def test_after_completion_before_anybody_was_told(bare_world: World, surface: Su
     _die_and_recover(bare_world, ask, AFTER_COMPLETION)
     _answered_once(bare_world, ask)
     assert len(bare_world.model_calls(ask.id + " ")) == 1
+
+
+def test_in_a_command_whose_later_effect_then_does_not_happen(bare_world: World) -> None:
+    """The shim that runs commands dies with the worker that started it (blueprint §13)."""
+    home = bare_world.home / "agents" / "habakkuk" / "workspace"
+    nap = "31.4159"
+    command = json.dumps({"command": f"echo > begun.txt; sleep {nap}; echo > late.txt"})
+    first = bare_world.start_worker("first")
+    bare_world.await_workers("first")
+    body = {"conversation": "exec", "text": f"[[tool exec {command}]] go on"}
+    turn = bare_world.api.post("/api/chat", body).body["turn"]
+    bare_world.await_true((home / "begun.txt").exists, "the command's beginning")
+    first.kill()
+    bare_world.await_true(lambda: not _sleeping(nap), "the command's end")
+    bare_world.start_worker("rescue")
+    ended = bare_world.api.get(f"/api/turns/{turn}?wait=30", timeout=60).body
+    assert "interrupted" in json.dumps(ended["reply"])
+    assert not (home / "late.txt").exists()
+
+
+def _sleeping(nap: str) -> bool:
+    return any(nap in (one.info["cmdline"] or ()) for one in psutil.process_iter(["cmdline"]))

@@ -22,9 +22,10 @@ class Surface(StrEnum):
 class Ask:
     """One request with a turn of its own, and what its client saw.
 
-    `tools` are (tool, mark) in the order of their results. `accepted` is how many seconds the
-    acceptance took, `turn` is known to clients of the chat API only. `answers` are what the
-    client took for its answer; `seen` is all the text of a stream, with what was interrupted.
+    `agent` is `careful` where every effect is asked for. `tools` are (tool, mark) in the order of
+    their results. `accepted` is how many seconds the acceptance took, `turn` is known to clients of
+    the chat API only. `answers` are what the client took for its answer; `seen` is all the text of
+    a stream, with what was interrupted.
     """
 
     id: str
@@ -32,6 +33,7 @@ class Ask:
     text: str
     tools: tuple[tuple[str, str], ...] = ()
     conversation: str = ""
+    agent: str | None = None
     accepted: float | None = None
     turn: str | None = None
     session: str | None = None
@@ -95,7 +97,7 @@ class Writer:
         self.name = name
         self._count = 0
 
-    def next(self, surface: Surface, conversation: str = "") -> Ask:
+    def next(self, surface: Surface, conversation: str = "", agent: str | None = None) -> Ask:
         """Return the next ask."""
         self._count += 1
         ask_id = f"{self.name}-{self._count}"
@@ -103,7 +105,7 @@ class Writer:
         directives = self._steps(ask_id, tools)
         tokens, delay = self._rng.randint(3, 15), self._rng.uniform(0.004, 0.03)
         text = f"{ask_id} says hello [[tokens {tokens}]] [[delay {delay:.3f}]] {directives}".strip()
-        return Ask(ask_id, surface, text, tuple(tools), conversation)
+        return Ask(ask_id, surface, text, tuple(tools), conversation, agent)
 
     def _steps(self, ask_id: str, tools: list[tuple[str, str]]) -> str:
         kind = self._rng.random()

@@ -19,7 +19,8 @@ from scripts.drills.world import World
 
 _SHOWN = 20
 _CHAT = """
-    SELECT conversation_id, seq, author, kind, body, state, turn_id FROM chat_messages
+    SELECT conversation_id, seq, author, kind, body, state, turn_id, data ->> 'approval' AS question
+    FROM chat_messages
     ORDER BY conversation_id, seq
 """
 _MESSAGES = "SELECT session_id, seq, job_id, step, role, blocks FROM messages ORDER BY 1, 2"
@@ -79,9 +80,12 @@ class Checker:
         self._verdict = Verdict(asks=len(asks))
         self._replies: dict[str, list[dict[str, Any]]] = defaultdict(list)
         self._users: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        self._questions: Counter[str] = Counter()
         for row in self._chat:
             if row["author"] == "user":
                 self._users[row["body"]].append(row)
+            elif row["question"] is not None:
+                self._questions[row["question"]] += 1
             elif row["turn_id"] is not None:
                 self._replies[row["turn_id"]].append(row)
 
@@ -89,6 +93,9 @@ class Checker:
         """Check all invariants."""
         for ask in self._asks:
             self._check_ask(ask)
+        for question, count in self._questions.items():
+            if count > 1:
+                self._verdict.note("doubled", f"the question {question} was asked {count} times")
         self._check_conversations()
         self._check_transcripts()
         for fault in self._violations:
@@ -153,7 +160,8 @@ class Checker:
             if numbers != list(range(1, len(rows) + 1)):
                 self._verdict.note("disorder", f"{conversation} has gaps: {numbers[:20]}")
             asked = [row["turn_id"] for row in rows if row["author"] == "user"]
-            replied = [row["turn_id"] for row in rows if row["author"] != "user"]
+            said = [row for row in rows if row["question"] is None]
+            replied = [row["turn_id"] for row in said if row["author"] != "user"]
             if [turn for turn in asked if turn in set(replied)] != replied:
                 self._verdict.note("disorder", f"{conversation}: answers in another order")
         sent: dict[str, list[str]] = defaultdict(list)

@@ -46,6 +46,7 @@ def carry_out(api: Api, ask: Ask, patience: Patience) -> None:
 def post_chat(api: Api, ask: Ask) -> Answer | None:
     """Send one chat message; None when the connection was cut. Notes what was accepted."""
     body = {"conversation": ask.conversation, "text": ask.text, "id": ask.id}
+    body |= {"agent": ask.agent} if ask.agent else {}
     ask.tries += 1
     try:
         answer = api.post("/api/chat", body)

@@ -38,15 +38,17 @@ class Load:
         self.answered = 0
         kinds = [(Surface.CHAT, self._mix.chat), (Surface.WHOLE, self._mix.whole)]
         kinds.append((Surface.STREAM, self._mix.stream))
+        seeds = [rng.random() for _ in range(sum(count for _, count in kinds))]
+        names = [(surface, number) for surface, count in kinds for number in range(count)]
         self._threads = [
-            threading.Thread(
-                target=self._client,
-                args=(surface, Writer(random.Random(rng.random()), f"{name}{surface[0]}{number}")),  # noqa: S311 - a drill, no secret
-                daemon=True,
-            )
-            for surface, count in kinds
-            for number in range(count)
+            self._thread(surface, number, f"{name}{surface[0]}{number}", seed)
+            for (surface, number), seed in zip(names, seeds, strict=True)
         ]
+
+    def _thread(self, surface: Surface, number: int, name: str, seed: float) -> threading.Thread:
+        writer = Writer(random.Random(seed), name)  # noqa: S311 - a drill, no secret
+        args = (surface, _agent(surface, number), writer)
+        return threading.Thread(target=self._client, args=args, daemon=True)
 
     def start(self) -> None:
         """Let the clients ask."""
@@ -73,16 +75,21 @@ class Load:
             thread.join()
         return self.asks
 
-    def _client(self, surface: Surface, writer: Writer) -> None:
+    def _client(self, surface: Surface, agent: str | None, writer: Writer) -> None:
         conversation = f"{writer.name}-room" if surface is Surface.CHAT else ""
         while not self._stop.is_set():
             self._go.wait()
             if self._stop.is_set():
                 return
-            ask = writer.next(surface, conversation)
+            ask = writer.next(surface, conversation, agent)
             with self._lock:
                 self.asks.append(ask)
             carry_out(self._api, ask, self._patience)
             with self._lock:
                 self.answered += 1
             self._stop.wait(self._mix.rest)
+
+
+def _agent(surface: Surface, number: int) -> str | None:
+    """Let every third client of the chat API talk to the agent that asks before every effect."""
+    return "careful" if surface is Surface.CHAT and number % 3 == 0 else None

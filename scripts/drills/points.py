@@ -10,11 +10,17 @@ from habakkuk.ops.processes import ROOT
 
 _HIT = re.compile(r'\.hit\("([a-z_.]+)"\)')
 _WEB = "admit."
-# Files, approvals, and jobs that end without a turn's own end: not in the drill's load.
-_ELSEWHERE = ("approval.", "blob.", "job.finish.")
+# Files, and jobs that end without a turn's own end: not in the drill's load.
+_ELSEWHERE = ("blob.", "job.finish.")
 # A turn of one small answer passes `model.text` a dozen times, the others once or twice.
 _OFTEN = {"model.text": 80, "tool.run.after": 9, "tool.record.after": 9}
-_SELDOM = {"job.park.after": 1, "job.takeover.after": 1, "job.release.before": 1}
+_SELDOM = {
+    "approval.ask.before": 3,
+    "approval.ask.after": 3,
+    "job.park.after": 3,
+    "job.takeover.after": 1,
+    "job.release.before": 1,
+}
 _USUAL = 8
 # A worker passes it only when it gives its jobs back: it is told to end, not killed.
 ON_SIGTERM = "job.release.before"

@@ -33,6 +33,7 @@ providers:
   drill: {{type: openai, base_url: "http://127.0.0.1:{port}/v1", api_key_env: DRILL_KEY}}
 agents:
   habakkuk: {{model: drill/fake-model, permissions: full}}
+  careful: {{model: drill/fake-model, permissions: ask}}
 workers: {{turns: {turns}}}
 """
 _DATABASE = "drill"
@@ -154,8 +155,8 @@ class World:
 
     def effects(self) -> list[str]:
         """Return the marks that tools left, in order."""
-        path = self.home / "agents" / "habakkuk" / "workspace" / "effects.log"
-        return path.read_text().splitlines() if path.exists() else []
+        logs = sorted((self.home / "agents").glob("*/workspace/effects.log"))
+        return [mark for log in logs for mark in log.read_text().splitlines()]
 
     def model_seen(self) -> dict[str, Any]:
         """Return what the fake model saw: requests, disconnects, violations."""

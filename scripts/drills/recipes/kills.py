@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from typing import Any
 
+from scripts.drills.approver import Approver
 from scripts.drills.checker import Checker
 from scripts.drills.crew import Crew
 from scripts.drills.load import Load, Mix
@@ -35,10 +36,11 @@ def run(plan: Plan, progress: Progress) -> Result:
         crew.start()
         load.start()
         began = time.monotonic()
-        settled = _rounds(plan, progress, (world, crew, load))
-        asks = load.stop()
-        crew.stop()
-        _settle(world, load)
+        with Approver(world.api) as approver:
+            settled = _rounds(plan, progress, (world, crew, load))
+            asks = load.stop()
+            crew.stop()
+            _settle(world, load)
         verdict = Checker(world, asks).verdict()
         points = _points(crew.kills.fired)
         figures: dict[str, Any] = {
@@ -53,6 +55,7 @@ def run(plan: Plan, progress: Progress) -> Result:
             "accepted_s": spread([a.accepted for a in asks if a.accepted is not None]),
             "settle_s": spread(settled),
             "seconds": round(time.monotonic() - began, 1),
+            "approvals_answered": approver.allowed,
             "checks": verdict.figures(),
         }
         ok = verdict.ok and not crew.kills.unexpected

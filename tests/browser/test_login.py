@@ -8,6 +8,7 @@ from typing import Any, Literal
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.attacks import ATTACKS
 from tests.browser.test_access import AXE
 from tests.integration.web.served import Served
 
@@ -171,3 +172,18 @@ def test_axe_finds_nothing_on_the_login_page(
     page.goto("/login#wrong")
     expect(page.get_by_role("alert")).to_contain_text("used already")
     assert wrong(page) == []
+
+
+def test_hostile_words_in_a_failed_login_are_text(served: Served, visit: Visit) -> None:
+    served.stack.container.logins.set_password(served.stack.owner, "correct horse battery")
+    page = visit()
+    for attack in ATTACKS[:4]:
+        page.goto("/login")
+        page.get_by_label("Name").fill(attack.replace("\n", " "))
+        page.get_by_label("Password", exact=True).fill(attack.replace("\n", " "))
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("alert")).to_be_visible()
+        assert page.evaluate("() => window.__hit ?? null") is None
+    page.goto("/login?next=javascript:window.__hit=1#<img src=x onerror=window.__hit=1>")
+    expect(page.get_by_role("alert")).to_be_visible()
+    assert page.evaluate("() => window.__hit ?? null") is None

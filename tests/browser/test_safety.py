@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -126,3 +127,17 @@ def test_attacks_are_text_without_script_too(opening: Opening, path: str) -> Non
     body = answer.text().partition('id="data"')[0]
     for attack in ATTACKS[:10]:
         assert attack not in body
+
+
+def test_attacks_in_file_names_are_text(window: Window) -> None:
+    folder = window.stack.home / "agents" / "habakkuk" / "workspace"
+    folder.mkdir(parents=True)
+    names = [attack.replace("/", "\u2215")[:60] for attack in ATTACKS]
+    for name in names:
+        (folder / name).touch()
+    hostile = json.dumps({"path": "<img src=x onerror=__hit=1>.txt"})
+    page = window.go()
+    window.ask(f'[[tool list_dir {{"path": "."}}]] [[tool read_file {hostile}]] go')
+    page.locator(".card summary").first.click()
+    expect(page.locator(".card .plain").last).to_be_visible()
+    _is_harmless(page)

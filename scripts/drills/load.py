@@ -13,13 +13,17 @@ from scripts.drills.http import Api
 
 @dataclass(frozen=True)
 class Mix:
-    """How many clients of each kind, how long each rests between two asks, and their patience."""
+    """How many clients of each kind, how long each rests between two asks, and their patience.
+
+    `careful`: every third client of the chat API has its effects asked for; somebody must answer.
+    """
 
     chat: int = 8
     whole: int = 3
     stream: int = 5
     rest: float = 0.05
     patience: float = 240.0
+    careful: bool = False
 
 
 class Load:
@@ -47,7 +51,8 @@ class Load:
 
     def _thread(self, surface: Surface, number: int, name: str, seed: float) -> threading.Thread:
         writer = Writer(random.Random(seed), name)  # noqa: S311 - a drill, no secret
-        args = (surface, _agent(surface, number), writer)
+        agent = _agent(surface, number) if self._mix.careful else None
+        args = (surface, agent, writer)
         return threading.Thread(target=self._client, args=args, daemon=True)
 
     def start(self) -> None:

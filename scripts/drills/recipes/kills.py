@@ -32,7 +32,7 @@ def run(plan: Plan, progress: Progress) -> Result:
     )
     with World(options) as world:
         crew = Crew(world, rng)
-        load = Load(world.api, rng, "k", Mix(chat=12, whole=5, stream=7, rest=plan.rest))
+        load = Load(world.api, rng, "k", Mix(12, 5, 7, rest=plan.rest, careful=True))
         crew.start()
         load.start()
         began = time.monotonic()

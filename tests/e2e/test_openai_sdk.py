@@ -13,7 +13,7 @@ SESSION = "X-Habakkuk-Session"
 
 
 def test_it_lists_the_agents(sdk: openai.OpenAI) -> None:
-    assert [model.id for model in sdk.models.list()] == [AGENT]
+    assert [model.id for model in sdk.models.list()] == [AGENT, "habakkuk/careful"]
 
 
 def test_it_streams_an_answer_piece_by_piece(sdk: openai.OpenAI) -> None:

@@ -52,7 +52,8 @@ def test_a_failed_job_is_found_by_its_address_and_runs_again(window: Window) -> 
     before = len(window.stack.model.requests)
     page.get_by_role("button", name=re.compile("^Retry")).click()
     until(lambda: len(window.stack.model.requests) > before)
-    expect(page.locator(".rows .state")).to_have_text("failed")
+    # The page looks again every 5 s; the refresh after the press may see the job at work.
+    expect(page.locator(".rows .state")).to_have_text("failed", timeout=15_000)
 
 
 def test_a_pending_job_is_cancelled(opening: Opening) -> None:

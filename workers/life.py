@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
 import threading
 import time
 import warnings
@@ -95,6 +96,8 @@ class WorkerLife:
 
     def _start(self, sender: Any, **_: Any) -> None:
         """Build everything before the broker is reached: jobs run without it, too."""
+        # Celery listens only later, and what starts here should be taken down again.
+        signal.signal(signal.SIGTERM, lambda *_: self.end())
         try:
             forbid_inspection()
             self._source = self._build(self._settings)

@@ -122,9 +122,10 @@ def test_a_stream_is_parsed_once_a_frame_at_most(window: Window) -> None:
           window.__touched += all.filter((one) => one.target.closest?.('[data-mark]')).length;
         }).observe(document.body, { childList: true, subtree: true, characterData: true }); }"""
     )
-    window.say("one\n\ntwo\n\n[[delay 0.01]] [[tokens 200]]")
+    window.say("one\n\ntwo\n\n[[delay 0.01]] [[tokens 2000]]")
     expect(page.locator(".growing .piece")).to_have_count(2)
     page.locator(".growing .piece").first.evaluate("e => e.dataset.mark = 'yes'")
-    expect(page.locator(".growing")).to_contain_text("token150")
+    expect(page.locator(".growing")).to_contain_text("token150", timeout=20_000)
     assert page.evaluate("window.__touched") == 0
+    window.button("Stop").click()
     expect(window.answers).to_have_count(1)

@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Self
 
 _ROOT = Path(__file__).parents[3]
-# A session of its own, whose terminal this is: Ctrl+C reaches it alone.
+# A session of its own, whose terminal this is: Ctrl+C reaches it alone, also where the tests were
+# started by something that ignores it.
 _TAKE_TERMINAL = """
-import fcntl, os, sys, termios
+import fcntl, os, signal, sys, termios
 os.setsid()
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 os.execv(sys.argv[1], sys.argv[1:])
 """

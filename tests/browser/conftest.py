@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from habakkuk.accounts.types import Scope
 from tests.browser.window import Window
@@ -31,6 +31,8 @@ _FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+# A condition that comes true late, on a busy machine, is true all the same.
+expect.set_options(timeout=15_000)
 
 
 class Opening(Protocol):

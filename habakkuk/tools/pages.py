@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass
+from encodings.aliases import aliases
 from pathlib import Path
 
 from habakkuk.core.errors import ToolError
@@ -26,6 +27,14 @@ _TEXTS = {
 _SNIFFED = {"", "application/octet-stream", "binary/octet-stream"}
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 _META_CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
+# What pages are written in. Python has others, and no page may choose one: to decode punycode takes
+# the square of the length, for hours, and nothing can interrupt it.
+_CODECS = re.compile(
+    "ascii|utf_8(_sig)?|utf_(16|32)(_[bl]e)?|latin_1|iso8859_([1-9]|1[0134-6])|tis_620|koi8_[rtu]"
+    "|mac_(roman|cyrillic|latin2)|cp(437|85[02]|866|874|125[0-8]|932|949|950)|gb2312|gbk|gb18030"
+    "|big5(hkscs)?|euc_(jp|kr)|iso2022_jp|shift_jis|johab"
+)
+_CHARSETS = {alias: codec for alias, codec in aliases.items() if _CODECS.fullmatch(codec)}
 _PROGRAM = str(Path(__file__).with_name("markdown.py"))
 _HTML_LIMIT = 3_000_000
 _SECONDS = 20.0
@@ -78,12 +87,13 @@ def _decoded(fetched: Fetched, *, page: bool = False) -> str:
     if charset is None and page:
         found = _META_CHARSET.search(fetched.body[:_SNIFF])
         charset = found[1].decode("ascii", "replace") if found else None
-    try:
-        text = fetched.body.decode(charset or "utf-8-sig", "replace")
-    except (LookupError, ValueError):
-        # No such encoding, or one that is none of text.
-        text = fetched.body.decode("utf-8", "replace")
-    return clean(text)
+    return clean(fetched.body.decode(_codec(charset or ""), "replace"))
+
+
+def _codec(charset: str) -> str:
+    """Return Python's name of an encoding; one that is not known is read as UTF-8."""
+    name = charset.lower().replace("-", "_")
+    return name if _CODECS.fullmatch(name) else _CHARSETS.get(name, "utf_8_sig")
 
 
 def _page(source: str, interrupt: Interrupt) -> Page:

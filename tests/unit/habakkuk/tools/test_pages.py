@@ -61,6 +61,13 @@ def test_an_empty_page_gives_little_and_no_error(source: str) -> None:
         ("text/plain; charset=iso-8859-2", "žluť".encode("iso-8859-2"), "žluť"),
         ("text/plain; charset=nonsense", b"plain", "plain"),
         ("text/plain; charset=base64", b"plain", "plain"),
+        ("text/plain; charset=Windows-1251", "да".encode("cp1251"), "да"),
+        ("text/plain; charset=Shift_JIS", "日本".encode("shift_jis"), "日本"),
+        # Codecs of Python that are no character sets; the first takes the square of the length.
+        ("text/plain; charset=punycode", b"a-b", "a-b"),
+        ("text/plain; charset=idna", b"xn--a", "xn--a"),
+        ("text/plain; charset=unicode_escape", rb"\u0041", r"\u0041"),
+        ("text/plain; charset=utf-7", b"+AEE-", "+AEE-"),
         ("text/csv", b"a,b", "a,b"),
         ("text/markdown", b"# x", "# x"),
         ("application/json", b'{"a":[1,"\xc3\xa9"]}', '{"a":[1,"é"]}'),

@@ -7,8 +7,11 @@ approval is for something else.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shlex
+import stat
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +23,8 @@ _WRAPPERS = re.compile(
     ash | bash | csh | dash | fish | ksh | mksh | rbash | sh | tcsh | yash | zsh | busybox | toybox
   | (python | pypy | perl | ruby | node | nodejs | php | lua | luajit | tclsh | wish)[\d.]*
   | awk | gawk | mawk | nawk | bun | deno | erl | groovy | guile | irb | java | jshell | julia
-  | osascript | pwsh | powershell | py | racket | Rscript | sbcl | scala | swift
+  | nu | osascript | posh | pwsh | powershell | py | R | racket | Rscript | sbcl | scala | swift
+  | xonsh
   | apptainer | at | batch | chroot | chrt | command | coproc | docker | doas | entr | env | eval
   | exec | expect | fakeroot | find | flatpak | flock | gdb | git | ionice | kubectl | lldb | ltrace
   | make | nice | nix | nohup | npm | npx | nsenter | numactl | parallel | pip[\d.]* | pipx | pkexec
@@ -28,13 +32,22 @@ _WRAPPERS = re.compile(
   | setpriv | setsid | snap | source | ssh | sshpass | ssh-agent | start-stop-daemon | stdbuf
   | strace | su | sudo | systemd-run | taskset | tar | tee | time | timeout | tmux | torsocks | uv
   | uvx | unshare | unbuffer | vi | vim | watch | xargs | xvfb-run | yarn | \. | \[
+  | ant | bazel | bundle | cargo | cmake | composer | ctest | dotnet | go | gradle | just | meson
+  | mvn | ninja | nox | pytest | rake | sqlite3 | task | tox
     """,
     re.VERBOSE,
 )
 # Anything that a shell would act on: what is run is then not the words that were shown.
 _SHELL_SYNTAX = re.compile(r"[;&|<>()$`\\{}\[\]*?~!#\n\r'\"]")
 _ASSIGNMENT = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*=")
-_MAX_SCRIPT = 10_000_000
+# Where a shell ends a word, so that the file in `sh<run.sh` or `--file=run.sh;` is seen.
+_BETWEEN = re.compile(r"""[\s;&|<>(){}'"`=$,]+""")
+_ENTERED = re.compile(r"""\b(?:cd|pushd)\s+(?:--\s+)?["']?([^\s;&|<>()'"]+)""")
+_MOST_FOLDERS = 8
+# How much of all files together is read; of what is above, the file system's record must do.
+_MOST_BYTES = 20_000_000
+# Opening a pipe without O_NONBLOCK waits for its other end, and some files of /proc for an event.
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 def fingerprint(tool: str, arguments: dict[str, Any], workspace: Path) -> str:
@@ -44,7 +57,7 @@ def fingerprint(tool: str, arguments: dict[str, Any], workspace: Path) -> str:
         tool.encode(),
         orjson.dumps(arguments, option=orjson.OPT_SORT_KEYS),
         str(workspace).encode(),
-        *_script_hashes(arguments, workspace),
+        *_file_marks(arguments, workspace),
     ]
     for part in parts:
         digest.update(len(part).to_bytes(8, "big"))
@@ -70,27 +83,59 @@ def may_repeat(arguments: dict[str, Any]) -> bool:
     return not _WRAPPERS.fullmatch(name) and "/" not in words[0]
 
 
-def _script_hashes(arguments: dict[str, Any], workspace: Path) -> list[bytes]:
-    """Return the hashes of the workspace's files that a command names, in the order of naming."""
+def _file_marks(arguments: dict[str, Any], workspace: Path) -> Iterator[bytes]:
+    """Yield each file that a command names, with what tells its content, in the order of naming.
+
+    From the folder in which it starts, and from those that it says it enters.
+    """
     command = arguments.get("command")
     if not isinstance(command, str):
-        return []
-    base = workspace / str(arguments.get("cwd") or ".")
-    return [digest for word in _words(command) if (digest := _hash_of(base, word)) is not None]
+        return
+    start = workspace / str(arguments.get("cwd") or ".")
+    entered = [start / name for name in _ENTERED.findall(command)[:_MOST_FOLDERS]]
+    words = _words(command)
+    named = (folder / word for folder in dict.fromkeys((start, *entered)) for word in words)
+    yield from _marks(dict.fromkeys(named))
 
 
 def _words(command: str) -> list[str]:
+    """Return the words of a command, both as a shell reads them and cut at all that it acts on."""
     try:
-        return shlex.split(command)
+        quoted = shlex.split(command)
     except ValueError:
-        return command.split()
+        quoted = []
+    return [word for word in dict.fromkeys((*quoted, *_BETWEEN.split(command))) if word]
 
 
-def _hash_of(base: Path, word: str) -> bytes | None:
-    path = base / word
+def _marks(paths: Iterable[Path]) -> Iterator[bytes]:
+    left = _MOST_BYTES
+    for path in paths:
+        found = _ordinary(path)
+        if found is None:
+            continue
+        yield os.fsencode(path)
+        if found.st_size <= left:
+            left -= found.st_size
+            yield _content(path, found.st_size)
+        else:
+            yield f"{found.st_dev} {found.st_ino} {found.st_size} {found.st_ctime_ns}".encode()
+
+
+def _ordinary(path: Path) -> os.stat_result | None:
+    """Return what is known of a file, None when there is none at that path."""
     try:
-        if not path.is_file() or path.stat().st_size > _MAX_SCRIPT:
-            return None
-        return hashlib.sha256(path.read_bytes()).digest()
+        found = path.stat()
     except (OSError, ValueError):
         return None
+    return found if stat.S_ISREG(found.st_mode) else None
+
+
+def _content(path: Path, size: int) -> bytes:
+    if not size:
+        # Nothing, or a file of the system, whose content is made as it is read.
+        return b""
+    try:
+        with os.fdopen(os.open(path, _READ), "rb") as file:
+            return hashlib.sha256(file.read(size)).digest()
+    except OSError:
+        return b"unreadable"

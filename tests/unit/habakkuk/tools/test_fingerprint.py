@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,9 @@ def test_a_script_below_the_named_folder_is_found(tmp_path: Path) -> None:
         "git status",
         "make all",
         "ssh host ls",
+        "pytest",
+        "cargo test",
+        "go run .",
         "ls; rm x",
         "ls && rm x",
         "echo x | node",
@@ -107,3 +111,59 @@ def test_plain_words_may_cover_a_session(command: str) -> None:
 
 def test_calls_without_a_command_may_cover_a_session() -> None:
     assert may_repeat({"path": "a.txt", "content": "x"})
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sh<run.sh",
+        "sh run.sh;date",
+        "(sh run.sh)",
+        "tool --file=run.sh",
+        "cd sub && sh inner.sh",
+        "date; cd 'sub'; ./inner.sh",
+        r"sh r\un.sh",
+    ],
+)
+def test_a_script_is_found_wherever_the_command_names_it(tmp_path: Path, command: str) -> None:
+    (tmp_path / "sub").mkdir()
+    scripts = (tmp_path / "run.sh", tmp_path / "sub" / "inner.sh")
+    for script in scripts:
+        script.write_text("echo one")
+    before = fingerprint("exec", {"command": command}, tmp_path)
+    for script in scripts:
+        script.write_text("echo two")
+    assert fingerprint("exec", {"command": command}, tmp_path) != before
+
+
+def test_a_script_that_is_too_large_to_be_read_is_bound_all_the_same(tmp_path: Path) -> None:
+    script = tmp_path / "run.sh"
+    script.write_bytes(b"#" * 30_000_000)
+    before = fingerprint("exec", {"command": "sh run.sh"}, tmp_path)
+    with script.open("r+b") as file:
+        file.write(b"id")
+    assert fingerprint("exec", {"command": "sh run.sh"}, tmp_path) != before
+
+
+def test_files_that_are_named_again_and_again_are_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a command of 120 KB has the worker read a terabyte before anybody is asked."""
+    (tmp_path / "a").write_bytes(b"x" * 1_000_000)
+    read: list[Path] = []
+    opened = os.open
+
+    def noted(path: Path, flags: int) -> int:
+        read.append(path)
+        return opened(path, flags)
+
+    monkeypatch.setattr(os, "open", noted)
+    fingerprint("exec", {"command": "cat " + "a " * 20_000}, tmp_path)
+    assert read == [tmp_path / "a"]
+
+
+def test_files_of_the_system_that_wait_for_an_event_are_not_read(tmp_path: Path) -> None:
+    """/proc/kmsg and trace_pipe say that they are ordinary and empty; a reader waits in them."""
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("/proc/kmsg", "/proc/self/status", "pipe"):
+        assert fingerprint("exec", {"command": f"cat {name}"}, tmp_path)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from habakkuk.agent.approval.gate import Ask, Gate
 from habakkuk.agent.approval.types import APPROVAL
+from habakkuk.agent.closing import close_calls, recorded
 from habakkuk.agent.invocation import Invocation
 from habakkuk.agent.record import CallRecord
 from habakkuk.agent.repair import INTERRUPTED
@@ -22,8 +23,6 @@ from habakkuk.events.types import EventType
 from habakkuk.jobs.types import Wait
 from habakkuk.llm.types import ToolCall, ToolResult
 from habakkuk.tools.contract import Resolution, ToolOutput
-
-STOPPED = "stopped by the user; it may or may not have taken effect"
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ class StepCalls:
 
     def _within_budget(self, entries: dict[str, JournalEntry]) -> tuple[ToolResult, ...]:
         """Return every result, together within what one step may give a model to read."""
-        results = [_result(call, entries[call.id], INTERRUPTED) for call in self._calls]
+        results = [recorded(entries[call.id]) for call in self._calls]
         outside = self._run.tainted()
         outputs = [ToolOutput(r.text, r.is_error, outside=outside) for r in results]
         fitted = self._record.fitted(outputs)
@@ -79,8 +78,10 @@ class StepCalls:
 
     def stopped(self) -> tuple[ToolResult, ...]:
         """Return results for a stopped turn: what is recorded, else that it was stopped."""
-        entries = self._entries()
-        return tuple(_result(call, entries.get(call.id), STOPPED) for call in self._calls)
+        context = self._run.context
+        with context.database.transaction() as work:
+            context.guard(work)
+            return close_calls(work, self._record.place, self._calls)
 
     def _entries(self) -> dict[str, JournalEntry]:
         return journal.of_step(self._run.context.database, self._record.place)
@@ -164,9 +165,3 @@ def _resolution(wait: Wait | None) -> Resolution | None:
     if wait is None or wait.outcome is None or wait.kind == APPROVAL:
         return None
     return Resolution(wait.outcome, wait.answer)
-
-
-def _result(call: ToolCall, entry: JournalEntry | None, missing: str) -> ToolResult:
-    if entry is None or entry.state is not CallState.DONE:
-        return ToolResult(call_id=call.id, text=missing, is_error=True)
-    return ToolResult(call_id=call.id, text=entry.text, is_error=entry.is_error)

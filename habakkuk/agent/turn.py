@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from habakkuk.agent.begin import begin
 from habakkuk.agent.calls import StepCalls
+from habakkuk.agent.closing import STOPPED_TEXT, close_turn
 from habakkuk.agent.endings import Ending, append, end_turn, visible
 from habakkuk.agent.guard import circle, noted
 from habakkuk.agent.model import ModelStep
@@ -75,6 +76,7 @@ class TurnHandler:
             return
         if state is JobState.CANCELLED:
             chat.withdraw(work, turn.conversation_id, turn.id)
+            close_turn(work, turn)
             kind, body, outcome = ChatKind.NOTICE, _STOPPED, Outcome.CANCELLED
         else:
             chat.take(work, turn.conversation_id, turn.id)
@@ -90,7 +92,7 @@ class TurnHandler:
             return
         if turn.began is None:
             chat.requeue(work, turn.conversation_id, turn.id)
-        elif transcript.last_job(work, turn.session_id) != turn.id:
+        elif (last := transcript.last(work, turn.session_id)) is None or last.job_id != turn.id:
             raise Conflict("the session has gone on since; send the message again instead")
         turns.reopen(work, turn.id)
 
@@ -230,7 +232,7 @@ class _Turn:
             results = StepCalls(self._run, self._step - 1, last.calls).stopped()
             messages.append(Message(Role.USER, results))
         shown = self._model.shown.strip() if self._model else ""
-        partial = Text(text=shown or "[stopped by the user]", partial=True)
+        partial = Text(text=shown or STOPPED_TEXT, partial=True)
         messages.append(Message(Role.ASSISTANT, (partial,)))
         end_turn(self._run, Ending(Outcome.CANCELLED, self._step, messages, shown, _STOPPED))
 

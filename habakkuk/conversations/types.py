@@ -152,12 +152,16 @@ class CallState(StrEnum):
 
 @dataclass(frozen=True)
 class JournalEntry:
-    """One tool call as recorded. `text` and `is_error` are its result once done."""
+    """One tool call as recorded. `text` and `is_error` are its result once done.
+
+    `started` is False for one that waits for a person before it may begin.
+    """
 
     call_id: str
     name: str
     input: dict[str, Any]
     state: CallState
+    started: bool
     text: str = ""
     is_error: bool = False
 

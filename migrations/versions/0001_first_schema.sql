@@ -298,7 +298,7 @@ CREATE TABLE tool_calls (
     input JSONB NOT NULL,
     state TEXT NOT NULL,
     result JSONB,
-    started TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
+    started TIMESTAMP WITH TIME ZONE DEFAULT now(),
     finished TIMESTAMP WITH TIME ZONE,
     CONSTRAINT tool_calls_pkey PRIMARY KEY (session_id, call_id),
     CONSTRAINT tool_calls_state_known CHECK (state IN ('running', 'waiting', 'done')),

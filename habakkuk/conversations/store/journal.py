@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from sqlalchemy import text
+from sqlalchemy import Row, text
 
 from habakkuk.conversations.types import CallState, JournalEntry
 from habakkuk.db.engine import Database, Work
@@ -29,8 +29,8 @@ _END = text("""
 """)
 # A call that must be asked for has no row yet; one that was given up meanwhile keeps its result.
 _HOLD = text("""
-    INSERT INTO tool_calls (session_id, call_id, job_id, step, name, input, state)
-    VALUES (:session_id, :call_id, :job_id, :step, :name, CAST(:input AS jsonb), 'waiting')
+    INSERT INTO tool_calls (session_id, call_id, job_id, step, name, input, state, started)
+    VALUES (:session_id, :call_id, :job_id, :step, :name, CAST(:input AS jsonb), 'waiting', NULL)
     ON CONFLICT (session_id, call_id) DO NOTHING
 """)
 _WAIT = text("""
@@ -38,7 +38,7 @@ _WAIT = text("""
     WHERE session_id = :session_id AND call_id = :call_id AND state = 'running'
 """)
 _OF_STEP = text("""
-    SELECT call_id, name, input, state, result FROM tool_calls
+    SELECT call_id, name, input, state, result, started IS NOT NULL AS started FROM tool_calls
     WHERE job_id = :job_id AND step = :step
 """)
 _KNOWN = text("""
@@ -90,18 +90,29 @@ def _row(place: Place, call: ToolCall) -> dict[str, Any]:
 
 def of_step(database: Database, place: Place) -> dict[str, JournalEntry]:
     """Return the recorded calls of one assistant message, by call id."""
-    entries = {}
-    for row in database.run(_OF_STEP, job_id=place.job_id, step=place.step):
-        result = row.result or {}
-        entries[row.call_id] = JournalEntry(
-            row.call_id,
-            row.name,
-            row.input,
-            CallState(row.state),
-            result.get("text", ""),
-            bool(result.get("is_error", False)),
-        )
-    return entries
+    return _by_id(database.run(_OF_STEP, job_id=place.job_id, step=place.step))
+
+
+def of_step_in(work: Work, place: Place) -> dict[str, JournalEntry]:
+    """Return the same inside a transaction."""
+    return _by_id(work.execute(_OF_STEP, job_id=place.job_id, step=place.step))
+
+
+def _by_id(rows: Iterable[Row[Any]]) -> dict[str, JournalEntry]:
+    return {row.call_id: _entry(row) for row in rows}
+
+
+def _entry(row: Row[Any]) -> JournalEntry:
+    result = row.result or {}
+    return JournalEntry(
+        row.call_id,
+        row.name,
+        row.input,
+        CallState(row.state),
+        row.started,
+        result.get("text", ""),
+        bool(result.get("is_error", False)),
+    )
 
 
 def known_ids(database: Database, session_id: str, ids: Sequence[str]) -> set[str]:

@@ -22,10 +22,11 @@ _LOAD = text("""
     SELECT seq, job_id, step, role, blocks FROM messages
     WHERE session_id = :session_id ORDER BY seq
 """)
+_LAST = text("""
+    SELECT seq, job_id, step, role, blocks FROM messages
+    WHERE session_id = :session_id ORDER BY seq DESC LIMIT 1
+""")
 _COUNT = text("SELECT count(*) AS n FROM messages WHERE session_id = :session_id")
-_LAST_JOB = text(
-    "SELECT job_id FROM messages WHERE session_id = :session_id ORDER BY seq DESC LIMIT 1"
-)
 
 
 def append(
@@ -53,9 +54,10 @@ def load(database: Database, session_id: str) -> Sequence[StoredMessage]:
     return [_stored(row) for row in database.run(_LOAD, session_id=session_id)]
 
 
-def last_job(work: Work, session_id: str) -> str | None:
-    """Return which turn wrote the newest message."""
-    return work.execute(_LAST_JOB, session_id=session_id).scalar_one_or_none()
+def last(work: Work, session_id: str) -> StoredMessage | None:
+    """Return the newest message."""
+    row = work.execute(_LAST, session_id=session_id).one_or_none()
+    return _stored(row) if row else None
 
 
 def count(work: Work, session_id: str) -> int:

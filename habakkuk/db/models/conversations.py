@@ -14,6 +14,7 @@ from sqlalchemy import (
     Index,
     Numeric,
     UniqueConstraint,
+    func,
     text,
 )
 from sqlalchemy.orm import Mapped, mapped_column
@@ -156,7 +157,8 @@ class ToolCallRow(Base):
     input: Mapped[dict[str, Any]]
     state: Mapped[str]
     result: Mapped[dict[str, Any] | None]
-    started: Mapped[Created]
+    # None for a call that waits for a person before it may begin.
+    started: Mapped[datetime | None] = mapped_column(server_default=func.now())
     finished: Mapped[datetime | None]
 
     __table_args__ = (

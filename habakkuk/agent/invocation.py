@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from habakkuk.agent.outage import outlast
 from habakkuk.agent.record import CallRecord
 from habakkuk.agent.run import TurnRun
 from habakkuk.core.errors import ToolError
@@ -23,12 +24,13 @@ _GRACE_SECONDS = 2.0  # between asking a tool to stop and going on without it
 
 @dataclass
 class Running:
-    """One call in a thread."""
+    """One call in a thread: `ended` when the tool has, `done` when that is recorded too."""
 
     call: ToolCall
     tool: Tool
     interrupt: Interrupt
     deadline: float
+    ended: threading.Event = field(default_factory=threading.Event)
     done: threading.Event = field(default_factory=threading.Event)
 
 
@@ -60,11 +62,7 @@ class Invocation:
     def _work(self, item: Running, resolution: Resolution | None) -> None:
         """Run one call in its thread, to its record. The top of that thread's work."""
         try:
-            output = self._invoke(item, resolution)
-            self._run.context.failpoints.hit("tool.run.after")
-            self._record.result(item.call, output)
-        except WaitFor as wait:
-            self._wait_or_refuse(item, wait, answered=resolution is not None)
+            self._settle(item, resolution)
         except Interrupted:
             _log.info("a call ended after its turn", call=item.call.id, tool=item.call.name)
         except Exception:  # noqa: BLE001 - the top of the thread; the turn finds no record
@@ -72,13 +70,29 @@ class Invocation:
         finally:
             item.done.set()
 
-    def _wait_or_refuse(self, item: Running, wait: WaitFor, *, answered: bool) -> None:
+    def _settle(self, item: Running, resolution: Resolution | None) -> None:
+        """Run one call and record what came of it."""
+        try:
+            output = self._invoke(item, resolution)
+        except WaitFor as wait:
+            item.ended.set()
+            self._wait_or_refuse(item.call, wait, answered=resolution is not None)
+        else:
+            item.ended.set()
+            self._run.context.failpoints.hit("tool.run.after")
+            self._note(item.call, output)
+
+    def _wait_or_refuse(self, call: ToolCall, wait: WaitFor, *, answered: bool) -> None:
         """Open the wait; a call waits once, or a tool could ask for ever."""
         if answered:
-            text = f"{item.call.name} asked again after it was answered and was given up"
-            self._record.result(item.call, ToolOutput(text, is_error=True))
+            text = f"{call.name} asked again after it was answered and was given up"
+            self._note(call, ToolOutput(text, is_error=True))
         else:
-            self._record.waits(item.call, self._opened(item.call, wait))
+            outlast(self._run, lambda: self._record.waits(call, self._opened(call, wait)))
+
+    def _note(self, call: ToolCall, output: ToolOutput) -> None:
+        """Record a result; one that happened is not lost because the database is away just now."""
+        outlast(self._run, lambda: self._record.result(call, output))
 
     def _invoke(self, item: Running, resolution: Resolution | None) -> ToolOutput:
         turn = self._run.turn
@@ -132,8 +146,13 @@ class Invocation:
 
     def _time_out(self, item: Running) -> None:
         item.interrupt.trip(Reason.CANCELLED)
-        if not item.done.wait(_GRACE_SECONDS):
-            self._record.result(item.call, ToolOutput(_timed_out(item), is_error=True))
+        if item.done.wait(_GRACE_SECONDS):
+            return
+        if item.ended.is_set():
+            # It has a result; only the record of it takes long.
+            item.done.wait()
+        else:
+            self._note(item.call, ToolOutput(_timed_out(item), is_error=True))
 
 
 def _timed_out(item: Running) -> str:

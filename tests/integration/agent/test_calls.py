@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
 
 import pytest
 from sqlalchemy import text as sql
 
-from habakkuk.agent import invocation
-from habakkuk.agent.calls import STOPPED
+from habakkuk.agent import invocation, outage
+from habakkuk.agent.closing import STOPPED
 from habakkuk.agent.repair import INTERRUPTED
+from habakkuk.conversations.store import journal
 from habakkuk.conversations.types import ChatKind, Outcome
+from habakkuk.db.engine import DatabaseAway
 from habakkuk.gateway.types import Admitted
 from habakkuk.jobs.types import JobState, Wait
 from tests.fakes.model_script import DONE, Reply, chunk
@@ -349,3 +352,62 @@ def test_a_call_that_waits_for_a_thread_does_not_start_after_the_stop(stack: Sta
     pool.submit(through.set)
     assert through.wait(30)
     assert len(stack.trace("looks.log")) == 1
+
+
+def test_a_turn_that_is_cancelled_between_two_workers_tells_what_became_of_its_calls(
+    stack: Stack,
+) -> None:
+    points = Points({"tool.start.after": 1})
+    stack.start(points)
+    admitted = stack.say("[[tool effect {}]] go")
+    crashed(stack, points, "tool.start.after")
+    stack.take_over(admitted)
+    stack.say("/stop")
+    stack.start()
+    assert stack.ended(admitted).outcome is Outcome.CANCELLED
+    assert stack.journal(admitted)["effect"] == ("done", STOPPED)
+    assert stack.reply(stack.say("and now?")).body == "echo: and now?"
+    assert stack.transcript(admitted)[:4] == [
+        ("user", ["text", "text"]),
+        ("assistant", ["tool_call"]),
+        ("user", ["tool_result"]),
+        ("assistant", ["text"]),
+    ]
+
+
+@pytest.mark.parametrize("call", ["effect {}", 'ask {"question": "which?", "expires_in": 0.1}'])
+def test_what_a_call_gave_is_recorded_when_the_database_is_back(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    monkeypatch.setattr(outage, "_PAUSE_SECONDS", 0.01)
+    for name in ("end", "wait"):
+        monkeypatch.setattr(journal, name, _away_at_first(getattr(journal, name)))
+    stack.start()
+    admitted = stack.say(f"[[tool {call}]] go")
+    body = stack.reply(admitted).body
+    assert body.startswith(("results: done call_", "results: expired"))
+    assert len(stack.trace("effects.log")) == call.count("effect")
+
+
+def test_a_result_that_cannot_be_recorded_yet_is_not_given_up(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tool was in time; that its record was late must not read as if the tool were."""
+    monkeypatch.setattr(invocation, "_GRACE_SECONDS", 0.05)
+    monkeypatch.setattr(outage, "_PAUSE_SECONDS", 0.5)
+    monkeypatch.setattr(journal, "end", _away_at_first(journal.end))
+    stack.start()
+    admitted = stack.say('[[tool misbehave {"how": "text"}]] go')
+    assert stack.reply(admitted).body == "results: a\ufffdb\ufffd"
+
+
+def _away_at_first(write: Callable[..., bool]) -> Callable[..., bool]:
+    """Return `write`, for which the database is away three times."""
+    left = [DatabaseAway("it restarts")] * 3
+
+    def flaky(*given: object) -> bool:
+        if left:
+            raise left.pop()
+        return write(*given)
+
+    return flaky

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from habakkuk.accounts.types import Role, User
 from habakkuk.agent.approval import store
@@ -48,7 +49,7 @@ class Approvals:
         with self._database.transaction() as work:
             addresses.lock_by_id(work, approval.conversation_id)
             self.answer_in(work, user, approval, answer, reason)
-        return approval
+        return replace(approval, outcome=answer)
 
     def answer_in(
         self, work: Work, user: User, approval: Approval, answer: Answer, reason: str = ""

@@ -17,6 +17,7 @@ _COLUMNS = """
 _OPEN = text(f"""
     SELECT {_COLUMNS} FROM waits w JOIN turns t ON t.id = w.job_id
     WHERE w.kind = :kind AND w.resolved_at IS NULL
+      AND (w.expires_at IS NULL OR w.expires_at >= clock_timestamp())
       AND (CAST(:user_id AS text) IS NULL OR t.user_id = :user_id)
       AND (CAST(:conversation_id AS text) IS NULL OR t.conversation_id = :conversation_id)
     ORDER BY w.created, w.id

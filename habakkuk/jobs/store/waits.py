@@ -40,7 +40,9 @@ _LOCK_JOB = statement(
 )
 _RESOLVE = statement(
     "UPDATE waits SET resolved_at = clock_timestamp(), outcome = :outcome,"
-    " answer = CAST(:answer AS jsonb) WHERE id = :id AND resolved_at IS NULL RETURNING job_id"
+    " answer = CAST(:answer AS jsonb) WHERE id = :id AND resolved_at IS NULL"
+    # One whose time is over is the sweep's, also when no worker was there to sweep.
+    " AND (expires_at IS NULL OR expires_at >= clock_timestamp()) RETURNING job_id"
 )
 _WAKE = statement(
     "UPDATE jobs SET state = 'pending', run_at = clock_timestamp()"

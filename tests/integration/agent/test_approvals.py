@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from sqlalchemy import text as sql
 
 from habakkuk.accounts.types import Role, User
 from habakkuk.agent.approval.types import Answer, Approval
+from habakkuk.agent.closing import NEVER_RAN, STOPPED
 from habakkuk.conversations.types import ChatKind
-from habakkuk.core.errors import Conflict, NotFound
+from habakkuk.core.errors import Conflict, Invalid, NotFound
 from habakkuk.gateway.types import Admitted
 from habakkuk.jobs.types import JobState
 from tests.fakes.stack import Points, Stack, until
@@ -164,11 +166,15 @@ def test_stop_ends_a_turn_that_waits_and_closes_its_question(stack: Stack) -> No
     assert stack.trace("effects.log", "careful") == []
 
 
-def test_a_question_without_a_session_option_says_so(stack: Stack) -> None:
+def test_a_shell_cannot_be_allowed_for_the_session(stack: Stack) -> None:
     stack.start()
-    admitted = _say(stack, '[[tool effect {"command": "sh -c ls"}]] work')
-    # The unknown argument is refused by the schema before anybody is asked.
-    assert "command" in stack.reply(admitted).body
+    admitted = _say(stack, '[[tool exec {"command": "sh -c date"}]] work')
+    approval = _asked(stack, admitted)
+    assert not approval.may_repeat
+    with pytest.raises(Invalid, match="allow it once"):
+        _answer(stack, approval, Answer.SESSION)
+    _answer(stack, approval, Answer.DENY)
+    assert "did not allow exec" in stack.reply(admitted).body
 
 
 def test_going_in_circles_is_said_then_stopped(stack: Stack) -> None:
@@ -191,3 +197,66 @@ def test_a_turn_parks_again_while_another_question_is_open(stack: Stack) -> None
     _answer(stack, second, Answer.ONCE)
     stack.reply(admitted)
     assert len(stack.trace("effects.log", "careful")) == 1
+
+
+def _told(stack: Stack, text: str = "and now?") -> list[str]:
+    """Send another message and return the results of calls that the model reads with it."""
+    stack.reply(_say(stack, text))
+    sent = stack.model.requests[-1].body["messages"]
+    return [message["content"] for message in sent if message["role"] == "tool"]
+
+
+def test_a_call_that_was_cancelled_before_it_ran_reads_so(stack: Stack) -> None:
+    stack.start()
+    admitted = _say(stack)
+    _asked(stack, admitted)
+    stack.say("/stop", agent="careful")
+    stack.ended(admitted)
+    assert stack.journal(admitted)["effect"] == ("done", NEVER_RAN)
+    assert _told(stack) == [NEVER_RAN]
+
+
+def test_a_call_that_was_done_beside_a_cancelled_one_keeps_its_result(stack: Stack) -> None:
+    stack.start()
+    admitted = _say(stack, "[[tool look {}]] [[tool effect {}]] work")
+    _asked(stack, admitted)
+    stack.say("/stop", agent="careful")
+    stack.ended(admitted)
+    assert _told(stack) == ["all is well", NEVER_RAN]
+
+
+def test_a_stop_tells_a_call_that_ran_from_one_that_still_waited(stack: Stack) -> None:
+    stack.start()
+    admitted = _say(stack, '[[tool look {"seconds": 20}]] [[tool effect {}]] work')
+    until(lambda: stack.container.approvals.open(stack.owner))
+    until(lambda: stack.trace("looks.log", "careful"))
+    stack.say("/stop", agent="careful")
+    stack.ended(admitted)
+    assert stack.journal(admitted) == {"look": ("done", STOPPED), "effect": ("done", NEVER_RAN)}
+    assert _told(stack) == [STOPPED, NEVER_RAN]
+
+
+def test_a_question_whose_time_is_over_cannot_be_answered_before_the_sweep(stack: Stack) -> None:
+    """No worker ran when its 15 minutes ended, so nobody has noted that yet."""
+    stack.start()
+    admitted = _say(stack)
+    approval = _asked(stack, admitted)
+    stack.stop()
+    stack.container.database.run(
+        sql("UPDATE waits SET expires_at = now() - interval '1 s' WHERE id = :id"), id=approval.id
+    )
+    assert stack.container.approvals.open(stack.owner) == []
+    with pytest.raises(Conflict, match="its time is over"):
+        _answer(stack, approval, Answer.ONCE)
+    stack.start()
+    assert "nobody answered" in stack.reply(admitted).body
+    assert stack.trace("effects.log", "careful") == []
+
+
+def test_the_answer_is_part_of_what_answering_returns(stack: Stack) -> None:
+    stack.start()
+    admitted = _say(stack)
+    approval = _asked(stack, admitted)
+    answered = stack.container.approvals.answer(stack.owner, approval.id, Answer.DENY)
+    assert answered.outcome is Answer.DENY
+    stack.reply(admitted)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 import orjson
 
@@ -16,6 +16,7 @@ STOP_AT = 6
 FAILURES_WARN_AT = 4
 FAILURES_STOP_AT = 8
 _NOTE = "\n\n[habakkuk: "
+_Pair = tuple[ToolCall, ToolResult]
 
 
 @dataclass(frozen=True)
@@ -29,18 +30,20 @@ class Circle:
 def circle(messages: Sequence[Message]) -> Circle | None:
     """Return what a turn's messages repeat, None when it gets on.
 
-    Looks at the pairs of call and result since the turn's user message: the same call with the
-    same result counts wherever it stands, failures of one tool only in an unbroken row.
+    Counts steps since the turn's user message, since a model sees the results of one step together:
+    the same call with the same result counts wherever it stands, failures of one tool only in an
+    unbroken row.
     """
-    pairs = list(_pairs(messages))
-    if not pairs:
+    steps = list(_steps(messages))
+    if not steps:
         return None
-    last_call, last_result = pairs[-1]
-    equal = Counter(_same(call, result) for call, result in pairs)[_same(last_call, last_result)]
+    last_call, last_result = steps[-1][-1]
+    same = _same(last_call, last_result)
+    equal = sum(1 for step in steps if any(_same(*pair) == same for pair in step))
     if equal >= WARN_AT:
         what = f"{last_call.name} was called {equal} times with the same arguments and result"
         return Circle(what, equal >= STOP_AT)
-    failures = _failures_in_a_row(pairs)
+    failures = _failures_in_a_row(steps)
     if failures >= FAILURES_WARN_AT:
         what = f"{last_call.name} failed {failures} times in a row"
         return Circle(what, failures >= FAILURES_STOP_AT)
@@ -53,15 +56,20 @@ def noted(result: ToolResult, found: Circle) -> ToolResult:
     return result.model_copy(update={"text": result.text + note})
 
 
-def _pairs(messages: Sequence[Message]) -> Iterator[tuple[ToolCall, ToolResult]]:
+def _steps(messages: Sequence[Message]) -> Iterator[list[_Pair]]:
+    """Yield each step's calls with their results, in order."""
     calls: dict[str, ToolCall] = {}
     for message in messages:
         if message.role is Role.ASSISTANT:
-            calls.update({call.id: call for call in message.calls})
+            calls = {call.id: call for call in message.calls}
             continue
-        for block in message.blocks:
-            if isinstance(block, ToolResult) and block.call_id in calls:
-                yield calls[block.call_id], block
+        step = [
+            (calls[block.call_id], block)
+            for block in message.blocks
+            if isinstance(block, ToolResult) and block.call_id in calls
+        ]
+        if step:
+            yield step
 
 
 def _same(call: ToolCall, result: ToolResult) -> bytes:
@@ -70,11 +78,8 @@ def _same(call: ToolCall, result: ToolResult) -> bytes:
     return b"\0".join((call.name.encode(), arguments, text.encode("utf-8", "replace")))
 
 
-def _failures_in_a_row(pairs: Sequence[tuple[ToolCall, ToolResult]]) -> int:
-    name = pairs[-1][0].name
-    count = 0
-    for call, result in reversed(pairs):
-        if call.name != name or not result.is_error:
-            break
-        count += 1
-    return count
+def _failures_in_a_row(steps: Sequence[list[_Pair]]) -> int:
+    """Count the last steps in which one tool was called and never worked."""
+    name = steps[-1][-1][0].name
+    failing = (all(c.name == name and r.is_error for c, r in step) for step in reversed(steps))
+    return sum(1 for _ in takewhile(bool, failing))

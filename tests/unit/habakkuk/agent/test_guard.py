@@ -82,3 +82,37 @@ def test_a_success_between_starts_the_count_again() -> None:
     steps += [step(10, name="exec", result="fine")]
     steps += [failed(n, "exec", f"fault {n}") for n in range(20, 23)]
     assert circle(flat(steps)) is None
+
+
+def at_once(number: int, count: int, text: str, *, is_error: bool = False) -> list[Message]:
+    """Return one step with this many calls."""
+    calls = tuple(
+        ToolCall(id=f"c{number}_{n}", name="look", input={"n": n if is_error else 0})
+        for n in range(count)
+    )
+    results = tuple(ToolResult(call_id=c.id, text=text, is_error=is_error) for c in calls)
+    return [Message(Role.ASSISTANT, calls), Message(Role.USER, results)]
+
+
+def test_calls_of_one_step_are_no_circle() -> None:
+    """The model has seen the result of none of them: it cannot know better yet."""
+    assert circle(at_once(1, 50, "there is no such file", is_error=True)) is None
+    assert circle(at_once(1, 50, "same")) is None
+
+
+def test_steps_of_several_calls_are_counted_as_steps() -> None:
+    failing = [at_once(n, 9, "there is no such file", is_error=True) for n in range(8)]
+    found = circle(flat(failing[:4]))
+    assert found is not None
+    assert not found.stop
+    found = circle(flat(failing))
+    assert found is not None
+    assert found.stop
+
+
+def test_a_success_beside_failures_is_no_row() -> None:
+    steps = [failed(n, "look", f"fault {n}") for n in range(7)]
+    mixed = at_once(9, 2, "fault", is_error=True)
+    fine = ToolResult(call_id="c9_0", text="fine")
+    mixed[1] = Message(Role.USER, (fine, *mixed[1].blocks[1:]))
+    assert circle(flat([*steps, mixed])) is None

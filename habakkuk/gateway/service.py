@@ -20,7 +20,7 @@ from habakkuk.conversations.types import (
     NewChatMessage,
 )
 from habakkuk.core.config.schema import Config
-from habakkuk.core.errors import Forbidden, Invalid, NotFound
+from habakkuk.core.errors import Forbidden, Invalid, NotFound, Unavailable, UserError
 from habakkuk.core.failpoints import Failpoints
 from habakkuk.core.ids import derive, random_id
 from habakkuk.db.engine import Database, Work
@@ -67,10 +67,26 @@ class Gateway:
     def admit(self, inbound: Inbound) -> Admitted:
         """Store a message and the turn that answers it; both or neither.
 
-        Raises Invalid for what cannot be stored, NotFound for a session of somebody else and
-        DatabaseAway, when the source should send it again.
+        Raises Invalid for what cannot be stored, NotFound for a session of somebody else,
+        Forbidden for a command of others and DatabaseAway, when the source should send it again.
+        What is refused moves the intake's cursor too.
         """
         inbound = cleaned(inbound)
+        try:
+            return self._admitted(inbound)
+        except Unavailable:
+            raise
+        except UserError:
+            self._pass_over(inbound)
+            raise
+
+    def _pass_over(self, inbound: Inbound) -> None:
+        """Move the intake on past what is refused, or it would bring the same for ever."""
+        if inbound.cursor is not None:
+            with self._database.transaction() as work:
+                self._save_cursor(work, inbound)
+
+    def _admitted(self, inbound: Inbound) -> Admitted:
         self._check(inbound)
         matched = self._commands.match(inbound.text) if inbound.commands else None
         if matched is None:
@@ -100,12 +116,14 @@ class Gateway:
                 return None
             known = self._known(work, inbound)
             if known is not None:
+                self._save_cursor(work, inbound)
                 return known
             asked = [
                 a for a in approvals.open_in(work, conversation.id) if may_answer(inbound.user, a)
             ]
             if not asked:
                 return None
+            self._save_cursor(work, inbound)
             answer, reason = said
             self._approvals.answer_in(work, inbound.user, asked[0], answer, reason)
             seq = chat.add(work, conversation.id, _command_row(inbound))

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from habakkuk.accounts.types import Role, User
 from habakkuk.conversations.types import Address, Author, ChatKind, ChatState, Outcome
-from habakkuk.core.errors import Forbidden
+from habakkuk.core.errors import Forbidden, UserError
 from habakkuk.gateway.types import Admitted, Cursor, Inbound
 from tests.fakes.model_server import ModelServer
 from tests.fakes.stack import Stack, until
@@ -70,8 +71,6 @@ def test_the_same_command_at_many_doors_runs_once(stack: Stack) -> None:
 
 
 def test_a_command_moves_the_cursor_too(stack: Stack) -> None:
-    from sqlalchemy import text
-
     stack.say("/new", remote_id="u1", cursor=Cursor("offset", {"update": 1}))
     (row,) = stack.container.database.run(text("SELECT value FROM channel_state"))
     assert row.value == {"update": 1}
@@ -191,3 +190,28 @@ def test_status_counts_messages_and_workers(stack: Stack) -> None:
     assert "(2 messages)" in reply
     assert "Turns: 0 running, 0 waiting" in reply
     assert "Workers: 1 alive" in reply
+
+
+def test_the_cursor_goes_on_over_what_is_refused(
+    stack: Stack, person: Callable[[str, Role], User]
+) -> None:
+    """A poller reads from its cursor on: it would bring the same message for ever."""
+    viewer = person("v", Role.VIEWER)
+    address = Address("mail", "m", "v")
+    for number, words in enumerate(("/stop", " ", "x" * 2000)):
+        cursor = Cursor("offset", {"update": number})
+        with pytest.raises(UserError):
+            stack.container.gateway.admit(Inbound(address, viewer, words, "mail", cursor=cursor))
+        (row,) = stack.container.database.run(text("SELECT value FROM channel_state"))
+        assert row.value == {"update": number}
+
+
+def test_the_cursor_goes_on_over_an_answer_to_a_question(stack: Stack) -> None:
+    stack.start()
+    asked = stack.say("[[tool effect {}]] work", agent="careful", attended=True)
+    until(lambda: stack.container.approvals.open(stack.owner))
+    for number in (1, 2):
+        stack.say("no", approves=True, remote_id="u1", cursor=Cursor("offset", {"update": number}))
+        (row,) = stack.container.database.run(text("SELECT value FROM channel_state"))
+        assert row.value == {"update": number}
+    stack.reply(asked)

@@ -13,7 +13,6 @@ import ssl
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from ipaddress import ip_address
 from typing import Any
 
 import httpx2
@@ -27,6 +26,7 @@ from habakkuk.core.lines import (
     Calls,
     LineBackend,
     LineTransport,
+    is_of_this_machine,
     resolve_name,
     trusted_certificates,
 )
@@ -44,6 +44,7 @@ _FORBIDDEN = re.compile(
 )
 _AUTHORITY_END = re.compile("[/?#]")
 _AGENT = "Habakkuk/1 (personal agent)"
+_ITSELF = "this server itself"
 
 Resolve = Callable[[str, int], Sequence[AddressInfo]]
 Connect = Callable[[socket.socket, Any], None]
@@ -84,17 +85,19 @@ class OutsideHttp:
         self,
         resolve: Resolve = resolve_name,
         connect: Connect = socket.socket.connect,
-        own_addresses: Collection[str] = (),
+        own_names: Collection[str] = (),
+        is_own: Callable[[str], bool] = is_of_this_machine,
         trust: Callable[[], ssl.SSLContext] = trusted_certificates,
     ) -> None:
-        """`own_addresses` are the public ones of this server, refused like private ones.
+        """Refuse `own_names`, those of this server, and the addresses of which `is_own` is true.
 
         `trust` is asked once, before the first fetch. Tests give a fake resolver and a connector
         that stays on loopback.
         """
         self._resolve = resolve
         self._connect = connect
-        self._own = frozenset(map(ip_address, own_addresses))
+        self._own_names = frozenset(map(_folded, own_names))
+        self._is_own = is_own
         self._read_trust = trust
 
     @cached_property
@@ -156,7 +159,7 @@ class OutsideHttp:
 
     def _checked(self, host: str, port: int) -> Sequence[AddressInfo]:
         """Resolve a host and return its addresses; one that is not public refuses all of them."""
-        why = name_refusal(host)
+        why = _ITSELF if _folded(host) in self._own_names else name_refusal(host)
         if why is not None:
             raise HttpRefused(f"{host} may not be called: {why}")
         found = self._resolve(host, port)
@@ -167,9 +170,7 @@ class OutsideHttp:
         return found
 
     def _refusal(self, address: str) -> str | None:
-        return refusal(address) or (
-            "this server itself" if ip_address(address) in self._own else None
-        )
+        return refusal(address) or (_ITSELF if self._is_own(address) else None)
 
 
 def checked_url(text: str) -> httpx2.URL:
@@ -197,6 +198,10 @@ def _check_place(url: httpx2.URL, text: str) -> None:
         raise HttpRefused("the address names a port that does not exist")
     if url.userinfo or "@" in _AUTHORITY_END.split(text.split("://", 1)[-1], 1)[0]:
         raise HttpRefused("an address with a user name in it is not read")
+
+
+def _folded(host: str) -> str:
+    return host.rstrip(".").casefold()
 
 
 def _headers(given: Mapping[str, str]) -> dict[str, str]:

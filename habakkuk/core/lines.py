@@ -39,6 +39,28 @@ def resolve_name(host: str, port: int) -> Sequence[AddressInfo]:
         raise OSError(f"{host} is no host name") from error
 
 
+# For documentation only (RFC 5737), so no machine has it.
+_NOBODYS = "192.0.2.1"
+
+
+def is_of_this_machine(address: str) -> bool:
+    """Whether a network interface here has the address: a socket can be bound to no other.
+
+    False for all where the system lets sockets be bound to any, as some load balancers want.
+    """
+    return _can_bind(address) and not _can_bind(_NOBODYS)
+
+
+def _can_bind(address: str) -> bool:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as sock:
+            sock.bind((address, 0))
+    except OSError:
+        return False
+    return True
+
+
 class Plug:
     """What shuts one socket down from any thread, and only while it is open.
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from habakkuk.core.http import OutsideHttp
-from habakkuk.core.lines import AddressInfo
+from habakkuk.core.lines import AddressInfo, is_of_this_machine
 
 PUBLIC = "93.184.216.34"
 _HEAD_LIMIT = 65_536
@@ -146,9 +146,13 @@ class FakeNetwork:
             raise ConnectionRefusedError("the test has no server of this family")
         sock.connect(("127.0.0.1", self.port))
 
-    def web(self, own_addresses: Sequence[str] = ()) -> OutsideHttp:
-        """Return the guarded client on this network."""
-        return OutsideHttp(self.resolve, self.connect, own_addresses, _trust_nobody)
+    def web(self, own_names: Sequence[str] = (), own_addresses: Sequence[str] = ()) -> OutsideHttp:
+        """Return the guarded client on this network, of a server with these names and addresses."""
+
+        def is_own(address: str) -> bool:
+            return is_of_this_machine(address) or address in own_addresses
+
+        return OutsideHttp(self.resolve, self.connect, own_names, is_own, _trust_nobody)
 
 
 def _trust_nobody() -> ssl.SSLContext:

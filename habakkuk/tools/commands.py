@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from habakkuk.core.agent_user import AGENT_USER, AGENT_VARIABLE, AgentUser, find_agent_user
+from habakkuk.core.config.schema import CommandLimits
 from habakkuk.core.errors import ToolError
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.tools.gather import Gathered
@@ -34,11 +35,15 @@ _NAMED = 3  # exposed files that a refusal names
 
 @dataclass(frozen=True)
 class Order:
-    """One command: a shell's script, the folder it starts in, how many seconds it may take."""
+    """One command: a shell's script, the folder it starts in, how many seconds it may take.
+
+    `place` is the device and inode of the folder as it was looked at: another is not entered.
+    """
 
     script: str
     folder: Path
     seconds: float
+    place: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -60,11 +65,13 @@ class Commands:
         process: Mapping[str, str] | None = None,
         home: Path | None = None,
         user: Callable[[], AgentUser | None] = find_agent_user,
+        limits: CommandLimits | None = None,
     ) -> None:
         """Take this process's environment, of which commands get a little, and its home."""
         self._variables = _allowed(process or {})
         self._home = home.resolve() if home else None
         self._user = user
+        self._limits = limits or CommandLimits()
 
     def run(self, order: Order, workspace: Path, interrupt: Interrupt) -> Ended:
         """Run a command to its end.
@@ -106,6 +113,8 @@ class Commands:
             "user": [user.uid, user.gid] if user else None,
             "hide": str(hide) if hide else None,
             "objection": self._objection(real, user) if user else None,
+            "limits": _resources(self._limits, user),
+            "place": order.place,
         }
 
     def _agent_user(self) -> AgentUser | None:
@@ -142,6 +151,17 @@ class Commands:
             f"commands are refused, since they could read Habakkuk's own files: {_some(exposed)};"
             f" the operator can close them with: chmod -R o-rw {self._home}"
         )
+
+
+def _resources(limits: CommandLimits, user: AgentUser | None) -> dict[str, int]:
+    """Return the limits by the system's names.
+
+    Processes are counted by user: one that is not the agents' own has others, which are not ours.
+    """
+    named = {"FSIZE": limits.file_size, "DATA": limits.memory}
+    if user is not None:
+        named["NPROC"] = limits.processes
+    return {name: most for name, most in named.items() if most is not None}
 
 
 def closed_to(workspace: Path, user: AgentUser) -> Path | None:

@@ -55,6 +55,10 @@ class Order:
         self.hide: str | None = given["hide"]
         # Why the command must not run where nothing can be hidden; None when it may.
         self.objection: str | None = given["objection"]
+        # The most of each resource, by the name of its RLIMIT_ constant.
+        self.limits: dict[str, int] = given["limits"]
+        # Device and inode of the folder that was permitted; None does not look.
+        self.place: list[int] | None = given["place"]
 
 
 def main(status: int) -> None:
@@ -181,12 +185,30 @@ def _become(order: Order) -> None:
     try:
         os.setsid()
         _give_up(order)
-        os.chdir(order.folder)
+        _enter(order)
         os.execve(order.command[0], order.command, order.variables)  # noqa: S606 - its purpose
     except (OSError, Failed) as error:
         os.write(2, f"the command cannot start in {order.folder}: {error}\n".encode())
     finally:
         os._exit(_COULD_NOT)
+
+
+def _enter(order: Order) -> None:
+    """Go to the folder that was looked at, and to no other that has its name by now."""
+    os.chdir(order.folder)
+    found = os.stat(".")  # noqa: PTH116 - pathlib would double this program's start
+    if order.place is not None and [found.st_dev, found.st_ino] != order.place:
+        raise Failed("the folder was exchanged for another one meanwhile")
+
+
+def _limit(limits: dict[str, int]) -> None:
+    """Set limits, as far as the system knows them; one that is lower already stays."""
+    for name, most in limits.items():
+        kind = getattr(resource, f"RLIMIT_{name}", None)
+        if kind is not None:
+            _, hard = resource.getrlimit(kind)
+            least = most if hard == resource.RLIM_INFINITY else min(most, hard)
+            resource.setrlimit(kind, (least, least))
 
 
 def _give_up(order: Order) -> None:
@@ -197,7 +219,7 @@ def _give_up(order: Order) -> None:
     for sign in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD, signal.SIGINT):
         signal.signal(sign, signal.SIG_DFL)
     os.umask(0o077)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _limit(order.limits | {"CORE": 0})
     if order.user is not None:
         uid, gid = order.user
         os.setgroups([])

@@ -10,6 +10,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(kB|MB|GB|TB)")
+_BYTES = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
 def _seconds(value: object) -> float:
@@ -17,6 +19,13 @@ def _seconds(value: object) -> float:
     if match is None:
         raise ValueError('write a duration as a number with a unit, such as "30s", "5m" or "2h"')
     return float(match[1]) * _SECONDS[match[2]]
+
+
+def _bytes(value: object) -> int:
+    match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError('write a size as a number with a unit, such as "500MB" or "8GB"')
+    return int(float(match[1]) * _BYTES[match[2]])
 
 
 def _written(pattern: str, advice: str) -> AfterValidator:
@@ -32,6 +41,7 @@ def _written(pattern: str, advice: str) -> AfterValidator:
 
 
 Duration = Annotated[float, BeforeValidator(_seconds)]
+Size = Annotated[int, BeforeValidator(_bytes)]
 Name = Annotated[
     str,
     _written(
@@ -96,6 +106,7 @@ class AgentConfig(_Section):
     toolsets: list[Name] = ["core"]
     prompt: str | None = Field(default=None, max_length=100_000)
     max_steps: int = Field(default=50, ge=1, le=1000)
+    max_turn_tokens: int = Field(default=5_000_000, ge=1)
     turn_timeout: Duration = 3600.0
     max_output_tokens: int | None = Field(default=None, ge=1)
 
@@ -108,6 +119,18 @@ class WorkerPools(_Section):
     deliveries: Slots = 32
     schedules: Slots = 8
     maintenance: Slots = 4
+
+
+class CommandLimits(_Section):
+    """What the commands of agents may take; null sets no limit beside the system's own.
+
+    `processes` is for all commands together and holds where they run as a user of their own;
+    `memory` is for each process, `file_size` for each file that one writes.
+    """
+
+    processes: int | None = Field(default=4096, ge=16)
+    memory: Size | None = 8 * 10**9
+    file_size: Size | None = 20 * 10**9
 
 
 class GatewayConfig(_Section):
@@ -137,6 +160,7 @@ class Config(_Section):
     agents: dict[Name, AgentConfig] = {"habakkuk": AgentConfig()}
     default_agent: Name | None = None
     workers: WorkerPools = WorkerPools()
+    commands: CommandLimits = CommandLimits()
     gateway: GatewayConfig = GatewayConfig()
     http: HttpConfig = HttpConfig()
     logs: LogConfig = LogConfig()

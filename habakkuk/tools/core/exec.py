@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 
 from pydantic import Field
@@ -40,9 +41,10 @@ def exec(args: ExecArgs, context: ToolContext) -> ToolOutput:
     """
     if len(encode(args.command, "the command")) > _SCRIPT_BYTES:
         raise ToolError("the command is too long; write it to a file and run that")
-    with open_workspace(context.workspace) as workspace, workspace.folder(args.cwd):
+    with open_workspace(context.workspace) as workspace, workspace.folder(args.cwd) as handle:
         folder = context.workspace.joinpath(*inside(args.cwd, context.workspace))
-    order = Order(args.command, folder, args.timeout_seconds)
+        found = os.fstat(handle)
+    order = Order(args.command, folder, args.timeout_seconds, (found.st_dev, found.st_ino))
     ended = context.services.commands.run(order, context.workspace, context.interrupt)
     return ToolOutput(_told(ended, args), is_error=ended.timed_out or ended.code != 0)
 

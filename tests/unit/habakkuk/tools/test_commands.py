@@ -216,6 +216,21 @@ def test_a_worker_that_is_killed_takes_its_command_along(workspace: Path) -> Non
     assert not (workspace / "effect").exists()
 
 
+def test_another_folder_under_the_same_name_is_not_entered(workspace: Path) -> None:
+    """What was permitted is the folder that was looked at, not whatever has its name later."""
+    folder = workspace / "below"
+    folder.mkdir(mode=0o755)
+    found = folder.stat()
+    order = Order("pwd", folder, 30, (found.st_dev, found.st_ino))
+    commands = Commands(PLAIN, workspace.parents[2])
+    assert commands.run(order, workspace, Interrupt()).output.text() == f"{folder}\n"
+    folder.rename(workspace / "before")
+    folder.mkdir(mode=0o755)
+    ended = commands.run(order, workspace, Interrupt())
+    assert (ended.code, ended.output.text()) == (127, "")
+    assert "exchanged" in ended.errors.text()
+
+
 def test_a_folder_that_is_gone_is_said(workspace: Path) -> None:
     commands = Commands(PLAIN, workspace.parents[2])
     ended = commands.run(Order("pwd", workspace / "gone", 30), workspace, Interrupt())

@@ -170,6 +170,23 @@ def test_what_is_no_duration(written: str) -> None:
     assert "write a duration" in fault(f"gateway: {{burst_window: {written}}}")
 
 
+@pytest.mark.parametrize(
+    ("written", "size"), [("500MB", 5 * 10**8), ("1.5 GB", 15 * 10**8), ("64kB", 64_000)]
+)
+def test_sizes(written: str, size: int) -> None:
+    assert parse(f"commands: {{memory: {written}}}").commands.memory == size
+
+
+def test_a_limit_can_be_taken_away() -> None:
+    found = parse("commands: {memory: null, processes: null, file_size: null}").commands
+    assert (found.memory, found.processes, found.file_size) == (None, None, None)
+
+
+@pytest.mark.parametrize("written", ["500", "MB", "-5MB", "5 miles", "[1GB]", "1e3kB", "''"])
+def test_what_is_no_size(written: str) -> None:
+    assert "write a size" in fault(f"commands: {{memory: {written}}}")
+
+
 def test_a_doubled_key_is_an_error_with_its_line() -> None:
     message = fault("timezone: UTC\nagents: {}\ntimezone: Europe/Berlin\n")
     assert message.startswith("config.yaml:3: ")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from habakkuk.accounts.logins import Logins
 from habakkuk.accounts.service import Accounts
@@ -42,6 +43,7 @@ from habakkuk.llm.registry import Registry
 from habakkuk.llm.router import Router
 from habakkuk.llm.selection import NO_MODEL, Selection, select
 from habakkuk.llm.types import ModelRef
+from habakkuk.ops.tidy import TidyHandler, enqueue_tidy
 from habakkuk.tools.commands import Commands
 from habakkuk.tools.outputs import KeptOutputs
 from habakkuk.tools.registry import ToolRegistry
@@ -94,6 +96,10 @@ class Container:
     def warm(self) -> None:
         """Load the model SDKs and make the providers; for workers, before the first turn."""
         self.models.warm()
+
+    def maintain(self) -> None:
+        """Enqueue what is due today; more often changes nothing. Raises DatabaseAway."""
+        enqueue_tidy(self.jobs, self.database, self.clock.now().date())
 
     def degraded(self) -> list[str]:
         """Name the parts that are away while the server goes on."""
@@ -183,16 +189,18 @@ def _add_handlers(container: Container) -> None:
         redactor=container.redactor,
         workspace=partial(_workspace, container.settings.home),
     )
-    for handler in (TurnHandler(ports),):
+    handlers: tuple[JobHandler, ...] = (TurnHandler(ports), TidyHandler(container.blobs))
+    for handler in handlers:
         if container.handlers.setdefault(handler.kind, handler) is not handler:
             raise AssertionError(f"two handlers for the job kind {handler.kind!r}")
 
 
 def _tool_services(container: Container) -> ToolServices:
     settings, blobs = container.settings, container.blobs
+    config, public = settings.config, urlsplit(settings.config.public_url or "")
     return ToolServices(
-        web=OutsideHttp(),
-        commands=Commands(settings.environment.process, settings.home),
+        web=OutsideHttp(own_names=[public.hostname] if public.hostname else []),
+        commands=Commands(settings.environment.process, settings.home, limits=config.commands),
         outputs=KeptOutputs(blobs.put, blobs.get),
     )
 

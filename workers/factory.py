@@ -1,4 +1,4 @@
-"""How the Celery app is made: its settings, its three tasks, the cadence of beat."""
+"""How the Celery app is made: its settings, its four tasks, the cadence of beat."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from kombu import Queue as BrokerQueue
 
 from habakkuk.core.config.settings import Settings
 from habakkuk.core.errors import ConfigurationError
-from habakkuk.jobs.broker import CANARY, RUN_JOB, SWEEP, broker_settings
+from habakkuk.jobs.broker import CANARY, MAINTAIN, RUN_JOB, SWEEP, broker_settings
 from habakkuk.jobs.types import Queue
 from workers.connection import BriskAMQP
 from workers.life import Build, WorkerLife
 
 _BEAT_SECONDS = 60.0
+# What is due is due once a day; asked for each hour, a missed one does not cost a day.
+_MAINTAIN_SECONDS = 3600.0
 
 
 def make_celery(settings: Settings, build_source: Build, probe: str = "workers.probe") -> Celery:
@@ -48,13 +50,15 @@ def _worker_settings(settings: Settings) -> dict[str, Any]:
         "timezone": "UTC",
         # Beat only pokes: two of them, or none for a while, change nothing.
         "beat_schedule": {
-            "safety sweep": {
-                "task": SWEEP,
-                "schedule": _BEAT_SECONDS,
-                "options": {"queue": Queue.MAINTENANCE.value, "expires": _BEAT_SECONDS},
-            }
+            "safety sweep": _cadence(SWEEP, _BEAT_SECONDS),
+            "maintenance": _cadence(MAINTAIN, _MAINTAIN_SECONDS),
         },
     }
+
+
+def _cadence(task: str, seconds: float) -> dict[str, Any]:
+    options = {"queue": Queue.MAINTENANCE.value, "expires": seconds}
+    return {"task": task, "schedule": seconds, "options": options}
 
 
 def _add_tasks(app: Celery, life: WorkerLife) -> None:
@@ -67,6 +71,11 @@ def _add_tasks(app: Celery, life: WorkerLife) -> None:
     def sweep() -> None:
         """Look for what nobody woke."""
         life.sweep()
+
+    @app.task(name=MAINTAIN)
+    def maintain() -> None:
+        """Enqueue what is due today."""
+        life.maintain()
 
     @app.task(name=CANARY)
     def canary() -> None:

@@ -17,7 +17,7 @@ from kombu import Queue as BrokerQueue
 
 from habakkuk import __version__
 from habakkuk.core.config.settings import Settings
-from habakkuk.core.errors import HabakkukError
+from habakkuk.core.errors import HabakkukError, Unavailable
 from habakkuk.core.hardening import forbid_inspection
 from habakkuk.core.log import get_logger
 from habakkuk.jobs.host import Host, Identity, JobSource
@@ -61,6 +61,14 @@ class WorkerLife:
         """Look for what nobody woke, now."""
         if self._host is not None:
             self._host.sweep()
+
+    def maintain(self) -> None:
+        """Enqueue what is due today; with the database away, the next hour does."""
+        try:
+            if self._source is not None:
+                self._source.maintain()
+        except Unavailable as error:
+            _log.info("maintenance waits for the database", detail=str(error))
 
     def canary_seen(self) -> None:
         """Note that this worker consumes."""

@@ -5,12 +5,16 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+import time
+from contextlib import suppress
 from pathlib import Path
 
 from habakkuk.blobs import store
 from habakkuk.core.errors import NotFound
 from habakkuk.core.failpoints import Failpoints
 from habakkuk.db.engine import Database
+
+_PART = ".part-"
 
 
 class Blobs:
@@ -41,12 +45,27 @@ class Blobs:
         except FileNotFoundError as error:
             raise NotFound(f"the file {blob[:12]} is missing below {self._folder}") from error
 
+    def remove_parts(self, older: float) -> int:
+        """Remove what a kill left half written more than `older` seconds ago; return how many.
+
+        One that is being written is younger.
+        """
+        before = time.time() - older
+        removed = 0
+        for part in self._folder.glob(f"*/{_PART}*"):
+            # Gone meanwhile: whoever wrote it has put it in its place.
+            with suppress(FileNotFoundError):
+                if part.lstat().st_mtime < before:
+                    part.unlink()
+                    removed += 1
+        return removed
+
     def _path(self, blob: str) -> Path:
         return self._folder / blob[:2] / blob
 
     def _write(self, path: Path, data: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o750)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".part-")
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=_PART)
         try:
             with os.fdopen(handle, "wb") as out:
                 # Containers of several users share a home: their group reads what each one stores.

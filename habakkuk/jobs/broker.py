@@ -9,6 +9,7 @@ from habakkuk.core.redis import PREFIX, broker_url
 RUN_JOB = "habakkuk.run_job"
 CANARY = "habakkuk.canary"
 SWEEP = "habakkuk.sweep"
+MAINTAIN = "habakkuk.maintain"
 
 
 def broker_settings(redis_url: str) -> dict[str, Any]:

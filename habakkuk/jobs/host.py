@@ -77,6 +77,10 @@ class JobSource(Protocol):
         """Import what is slow, before the first job and after the first look for dead owners."""
         ...
 
+    def maintain(self) -> None:
+        """Enqueue what is due of the fixed cadences; more often changes nothing."""
+        ...
+
     def close(self) -> None:
         """Let go of everything, at the end."""
         ...

@@ -133,3 +133,19 @@ def test_a_kill_between_file_and_row_is_mended_by_the_next_try(
         blobs.get(ID)
     assert blobs.put(DATA, "image/png") == ID
     assert blobs.get(ID) == DATA
+
+
+def test_what_a_kill_left_half_written_goes_when_it_is_old(blobs: Blobs, folder: Path) -> None:
+    blobs.put(DATA, "image/png")
+    old, young = (folder / ID[:2] / f".part-{name}" for name in ("old", "young"))
+    for part in (old, young):
+        part.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    os.utime(folder / ID[:2] / ID, (0, 0))
+    assert blobs.remove_parts(3600) == 1
+    assert sorted(path.name for path in (folder / ID[:2]).iterdir()) == [".part-young", ID]
+    assert blobs.get(ID) == DATA
+
+
+def test_without_a_folder_there_is_nothing_to_remove(blobs: Blobs) -> None:
+    assert blobs.remove_parts(0) == 0

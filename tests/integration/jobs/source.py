@@ -95,6 +95,9 @@ class Source:
     def warm(self) -> None:
         return None
 
+    def maintain(self) -> None:
+        return None
+
     def close(self) -> None:
         self.wake.stop()
         self.database.dispose()

@@ -39,6 +39,9 @@ class Source:
         assert self.may_warm.wait(10)
         self.warmed.append("warm")
 
+    def maintain(self) -> None:
+        return None
+
     def close(self) -> None:
         return None
 

@@ -13,7 +13,11 @@ const SAFE = {
   ALLOW_ARIA_ATTR: false,
   RETURN_DOM_FRAGMENT: true,
 };
-const DIRECTED = "p, li, blockquote, h2, h3, h4, h5, h6, th, td";
+const DIRECTED = "p, h2, h3, h4, h5, h6, th, td";
+// These hold parts that have a direction of their own, which dir="auto" does not look into.
+const HOLDING = "ul, ol, blockquote, table";
+const RIGHT_TO_LEFT =
+  /^\P{L}*[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u;
 const SCHEMES = ["http:", "https:", "mailto:"];
 
 const escape = (text) =>
@@ -48,6 +52,9 @@ export function nodes(source) {
   const tokens = typeof source === "string" ? lex(source) : source;
   const fragment = DOMPurify.sanitize(marked.parser(tokens), SAFE);
   fragment.querySelectorAll(DIRECTED).forEach((element) => element.setAttribute("dir", "auto"));
+  fragment.querySelectorAll(HOLDING).forEach((element) => {
+    element.dir = RIGHT_TO_LEFT.test(element.textContent) ? "rtl" : "ltr";
+  });
   fragment.querySelectorAll("a").forEach(dressLink);
   fragment.querySelectorAll("table").forEach(dressTable);
   fragment.querySelectorAll("pre").forEach(dressCode);

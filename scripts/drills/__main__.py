@@ -19,7 +19,8 @@ from scripts.drills.recipes import (
     redis_away,
     stopping,
 )
-from scripts.drills.report import Plan, Progress, Result
+from scripts.drills.report import Plan, Result
+from scripts.harness.progress import Progress
 
 Recipe = Callable[[Plan, Progress], Result]
 RECIPES: Mapping[str, Recipe] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from scripts.drills.http import Api, Cut
+from scripts.harness.http import Api, Cut
 
 _PAUSE_SECONDS = 0.1
 _OK = 200

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from scripts.drills.asks import Ask, Surface
-from scripts.drills.http import Answer, Api, Cut
+from scripts.harness.http import Answer, Api, Cut
 
 INTERRUPTED_LINE = "[interrupted, answering again]"
 _ACCEPTED = 202

@@ -14,9 +14,9 @@ import psycopg2
 
 from scripts.drills.nursery import Fork
 from scripts.drills.points import ON_SIGTERM, specs
-from scripts.drills.programs import Program
 from scripts.drills.worker import FAILPOINT
 from scripts.drills.world import World
+from scripts.harness.programs import Program
 
 _LOOK_SECONDS = 0.02
 _ARMED_SHARE = 0.85

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from scripts.drills.asks import Ask, Surface, Writer
 from scripts.drills.clients import Patience, carry_out
-from scripts.drills.http import Api
+from scripts.harness.http import Api
 
 
 @dataclass(frozen=True)

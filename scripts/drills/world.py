@@ -14,16 +14,16 @@ from typing import Any, Self
 
 from habakkuk.accounts.service import Accounts
 from habakkuk.accounts.types import Scope
-from habakkuk.core.config.environment import read_environment
 from habakkuk.core.config.schema import WorkerPools
 from habakkuk.db.engine import Database
 from habakkuk.db.migrate import migrate
 from habakkuk.ops import processes
-from scripts.drills.http import Api, Cut
 from scripts.drills.nursery import Fork, Nursery
-from scripts.drills.programs import Program, free_port
-from scripts.drills.records import Records
 from scripts.drills.worker import after_the_app
+from scripts.harness.environment import plain_environment
+from scripts.harness.http import Api, Cut
+from scripts.harness.programs import Program, free_port
+from scripts.harness.records import Records
 from tests.servers import PostgresServer, ValkeyServer
 
 START_SECONDS = 60.0
@@ -218,14 +218,8 @@ class World:
         return self.logs / f"{name}-{self._started}.log"
 
     def _environment(self) -> dict[str, str]:
-        """Return the environment of every process: the developer's own settings stay out."""
-        process = read_environment().process
-        plain = {
-            name: value
-            for name, value in process.items()
-            if not name.startswith("HABAKKUK_") and not name.endswith(("_API_KEY", "_API_TOKEN"))
-        }
-        return plain | {
+        """Return the environment of every process."""
+        return plain_environment() | {
             "PYTHONPATH": str(processes.ROOT),
             "HABAKKUK_HOME": str(self.home),
             "HABAKKUK_LISTEN": f"127.0.0.1:{self.web_port}",

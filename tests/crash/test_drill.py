@@ -10,8 +10,9 @@ from scripts.drills.checker import Checker
 from scripts.drills.load import Load, Mix
 from scripts.drills.recipes import controls, kills
 from scripts.drills.recipes.redis_away import restart_cycles
-from scripts.drills.report import Plan, Progress
+from scripts.drills.report import Plan
 from scripts.drills.world import Options, World
+from scripts.harness.progress import Progress
 
 KILLS = 20
 SECONDS_UNTIL_CONSUMPTION = 10

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from scripts.drills.asks import Ask, Surface
 from scripts.drills.checker import Checker, Verdict
 from scripts.drills.clients import Patience, carry_out, post_chat
-from scripts.drills.report import Plan, Progress, Result
+from scripts.drills.report import Plan, Result
 from scripts.drills.world import Options, World
+from scripts.harness.progress import Progress
 
 _SHOWN = 3
 _OUT, _IN = True, False  # the guard

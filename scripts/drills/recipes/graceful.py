@@ -8,8 +8,10 @@ import time
 from scripts.drills.asks import Ask, Surface
 from scripts.drills.checker import Checker
 from scripts.drills.clients import Patience, carry_out
-from scripts.drills.report import Plan, Progress, Result, spread
+from scripts.drills.report import Plan, Result
 from scripts.drills.world import Options, World
+from scripts.harness.figures import spread
+from scripts.harness.progress import Progress
 
 _TURNS = 32
 _BAR_SECONDS = 10.0

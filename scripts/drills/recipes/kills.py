@@ -12,8 +12,10 @@ from scripts.drills.checker import Checker
 from scripts.drills.crew import Crew
 from scripts.drills.load import Load, Mix
 from scripts.drills.points import web_points, worker_points
-from scripts.drills.report import Plan, Progress, Result, spread
+from scripts.drills.report import Plan, Result
 from scripts.drills.world import Options, World
+from scripts.harness.figures import spread
+from scripts.harness.progress import Progress
 
 _ROUND = 20
 _SETTLE_SECONDS = 120.0

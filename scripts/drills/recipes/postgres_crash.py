@@ -7,10 +7,11 @@ import time
 from collections import Counter
 
 from scripts.drills.checker import Checker
-from scripts.drills.http import Cut
 from scripts.drills.load import Load, Mix
-from scripts.drills.report import Plan, Progress, Result
+from scripts.drills.report import Plan, Result
 from scripts.drills.world import Options, World
+from scripts.harness.http import Cut
+from scripts.harness.progress import Progress
 
 _MIX = Mix(chat=8, whole=2, stream=2, rest=0.1)
 _AWAY_SECONDS = 4.0

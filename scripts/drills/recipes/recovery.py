@@ -7,8 +7,10 @@ import time
 from scripts.drills.asks import Ask, Surface
 from scripts.drills.checker import Checker
 from scripts.drills.clients import Patience, carry_out, post_chat
-from scripts.drills.report import Plan, Progress, Result, spread
+from scripts.drills.report import Plan, Result
 from scripts.drills.world import NotReady, Options, World
+from scripts.harness.figures import spread
+from scripts.harness.progress import Progress
 
 # The house's own targets, in seconds (reference figures: 0.09 and 0.23 in a prototype).
 _MEDIAN, _SLOW = 0.5, 2.0

@@ -13,10 +13,12 @@ from habakkuk.core.redis import PREFIX, blocking_client
 from habakkuk.jobs.broker import CANARY
 from habakkuk.jobs.wake import Producer
 from scripts.drills.checker import Checker
-from scripts.drills.http import Cut
 from scripts.drills.load import Load, Mix
-from scripts.drills.report import Plan, Progress, Result, spread
+from scripts.drills.report import Plan, Result
 from scripts.drills.world import Options, World
+from scripts.harness.figures import spread
+from scripts.harness.http import Cut
+from scripts.harness.progress import Progress
 
 _ACCEPT_BAR, _CONSUME_BAR = 1.0, 10.0
 _MIX = Mix(chat=8, whole=2, stream=2, rest=0.1)

@@ -6,8 +6,10 @@ import time
 
 from scripts.drills.asks import Ask, Surface
 from scripts.drills.clients import post_chat
-from scripts.drills.report import Plan, Progress, Result, spread
+from scripts.drills.report import Plan, Result
 from scripts.drills.world import Options, World
+from scripts.harness.figures import spread
+from scripts.harness.progress import Progress
 
 _BAR_SECONDS = 0.5
 _TIMES = 10

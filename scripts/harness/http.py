@@ -1,4 +1,4 @@
-"""HTTP as the drill's clients speak it: one connection a request, every failure is a Cut."""
+"""HTTP as simple clients speak it: one connection a request, every failure is a Cut."""
 
 from __future__ import annotations
 

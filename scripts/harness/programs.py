@@ -1,4 +1,4 @@
-"""One program under the drill: started with its log, killed by its own pid."""
+"""One program that is watched: started with its log, killed by its own pid."""
 
 from __future__ import annotations
 

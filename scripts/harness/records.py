@@ -1,4 +1,4 @@
-"""The drill's own look at the database, and the few things that it does there on purpose."""
+"""The database seen from outside, and the few things that are done there on purpose."""
 
 from __future__ import annotations
 

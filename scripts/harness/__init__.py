@@ -1,0 +1,1 @@
+"""What the drill and the bench share: programs, HTTP, the database seen from outside."""

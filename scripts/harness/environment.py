@@ -1,0 +1,17 @@
+"""What the programs under the drill and the bench find in their environment."""
+
+from __future__ import annotations
+
+from habakkuk.core.config.environment import read_environment
+
+
+def plain_environment() -> dict[str, str]:
+    """Return this process's environment without the developer's own settings and keys."""
+    ours = ("HABAKKUK_", "DATABASE_URL", "REDIS_URL")
+    keys = ("_API_KEY", "_API_TOKEN")
+    process = read_environment().process
+    return {
+        name: value
+        for name, value in process.items()
+        if not name.startswith(ours) and not name.endswith(keys)
+    }

@@ -10,6 +10,7 @@ from habakkuk.agent.calls import StepCalls
 from habakkuk.agent.closing import STOPPED_TEXT, close_turn
 from habakkuk.agent.endings import Ending, append, end_turn, visible
 from habakkuk.agent.guard import circle, noted
+from habakkuk.agent.limits import exceeded
 from habakkuk.agent.model import ModelStep
 from habakkuk.agent.ports import TurnPorts
 from habakkuk.agent.run import TurnRun
@@ -203,24 +204,11 @@ class _Turn:
             self._asked += 1
 
     def _over_budget(self) -> bool:
-        """End the turn when it used up its steps or its time; what it did stays."""
-        agent = self._run.agent
-        notice = ""
-        if self._asked >= agent.max_steps:
-            notice = f"Stopped after {agent.max_steps} steps without a final answer."
-        else:
-            used = (self._run.ports.clock.now() - self._began).total_seconds()
-            if used > agent.turn_timeout:
-                # The time in which it waited for a person is not its own.
-                used -= self._run.context.waited()
-            if used > agent.turn_timeout:
-                notice = f"Stopped after {used / 60:.0f} minutes without a final answer."
-        found = circle(self._own_messages())
-        if found is not None and found.stop:
-            notice = f"Stopped because it went in circles: {found.text}."
-        if not notice:
+        """End the turn when it has had enough; what it did stays."""
+        why = exceeded(self._run, self._asked, self._began, self._own_messages())
+        if why is None:
             return False
-        notice += " What was done so far is kept; say “go on” to continue."
+        notice = f"{why} What was done so far is kept; say “go on” to continue."
         end_turn(self._run, Ending(Outcome.PARTIAL, self._step, [_said(notice)], notice=notice))
         return True
 

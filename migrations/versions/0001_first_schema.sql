@@ -69,6 +69,7 @@ CREATE TABLE usage (
 );
 CREATE INDEX usage_at ON usage (at);
 CREATE INDEX usage_session_id ON usage (session_id);
+CREATE INDEX usage_turn_id ON usage (turn_id);
 
 CREATE TABLE users (
     id TEXT NOT NULL,

@@ -15,6 +15,16 @@ _ADD = text("""
     VALUES (:turn_id, :session_id, :user_id, :agent, :provider, :model, :input, :output,
             :cache_read, :cache_write, :reasoning)
 """)
+# A turn that was opened again begins anew.
+_OF_TURN = text("""
+    SELECT coalesce(sum(u.input + u.output), 0) AS tokens
+    FROM usage u JOIN turns t ON t.id = u.turn_id WHERE t.id = :turn_id AND u.at >= t.began
+""")
+
+
+def of_turn(database: Database, turn_id: str) -> int:
+    """Return how many tokens a turn has read and written since it began, cached ones included."""
+    return int(database.run(_OF_TURN, turn_id=turn_id)[0].tokens)
 
 
 class UsageLedger:

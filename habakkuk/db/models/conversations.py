@@ -198,7 +198,7 @@ class ModelUsage(Base):
 
     id: Mapped[int] = mapped_column(BigInteger, Identity(always=True), primary_key=True)
     at: Mapped[Created]
-    turn_id: Mapped[str | None]
+    turn_id: Mapped[str | None] = mapped_column(index=True)
     session_id: Mapped[str | None] = mapped_column(index=True)
     user_id: Mapped[str | None]
     agent: Mapped[str | None]

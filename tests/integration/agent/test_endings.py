@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -339,3 +340,19 @@ def test_text_after_a_blank_answer_is_shown_whole(stack: Stack) -> None:
 
 def replayed(stack: Stack, admitted: Admitted) -> list[Event]:
     return stack.container.live.replay(admitted.session_id)
+
+
+def test_a_turn_that_used_up_its_tokens_stops_with_what_it_did(
+    home: Path, database_url: str, redis_url: str, model: ModelServer
+) -> None:
+    more = "  thrifty: {model: mine/fake-model, max_turn_tokens: 1, permissions: full}"
+    stack = Stack(home, database_url, redis_url, model, more)
+    stack.start()
+    try:
+        admitted = stack.say("[[tool effect {}]] go", agent="thrifty")
+        body = stack.reply(admitted).body
+    finally:
+        stack.close()
+    assert re.fullmatch(r"Stopped after [\d,]+ tokens without a final answer\. What was .*", body)
+    assert len(stack.model.requests) == 1
+    assert len(stack.trace("effects.log", "thrifty")) == 1

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from habakkuk.core.errors import ToolError
 from habakkuk.tools.contract import ToolOutput
 
 # In characters; some 7,500 and 25,000 tokens of English.
@@ -54,11 +55,21 @@ def _shares(lengths: Sequence[int]) -> list[int]:
 
 def _cut(output: ToolOutput, share: int, keep: Keep) -> str:
     text = output.text
-    handle = keep(text, outside=output.outside)
     head = int(share * _HEAD_SHARE)
     tail = share - head
     note = (
-        f"\n[… {len(text) - share} of {len(text)} characters left out here; read_output with handle"
-        f' "{handle}" and offset {head} reads on …]\n'
+        f"\n[… {len(text) - share} of {len(text)} characters left out here;"
+        f" {_way_on(output, head, keep)} …]\n"
     )
     return text[:head] + note + text[-tail:]
+
+
+def _way_on(output: ToolOutput, offset: int, keep: Keep) -> str:
+    """Keep the whole text and say how to read on: a full disk must not lose a call's result."""
+    try:
+        handle = keep(output.text, outside=output.outside)
+    except ToolError as error:
+        return str(error)
+    except OSError as error:
+        return f"they could not be kept: {(error.strerror or type(error).__name__).lower()}"
+    return f'read_output with handle "{handle}" and offset {offset} reads on'

@@ -34,8 +34,7 @@ def decide(
 ) -> Decision:
     """Decide on one call. `tainted`: the turn has read outside content, which may have a will.
 
-    Then what runs or leaves the machine is asked for in every mode but read-only, where it is
-    refused anyway.
+    Then what runs is asked for in every mode but read-only, where it is refused anyway.
     """
     if tool.risk is Risk.READ:
         return Decision(Verdict.ALLOW)

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import errno
 import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from habakkuk.core.errors import ToolError
 from habakkuk.tools.budget import RESULT_BUDGET, STEP_BUDGET, fit
 from habakkuk.tools.contract import ToolOutput
 
@@ -91,3 +93,22 @@ def test_every_result_has_its_share_and_the_step_its_limit(lengths: list[int]) -
     assert all(len(text) <= RESULT_BUDGET + NOTE for text in texts)
     assert sum(map(len, texts)) <= max(STEP_BUDGET, 1_000 * len(texts)) + NOTE * len(texts)
     assert all(len(text) >= min(length, 1_000) for text, length in zip(texts, lengths, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("failure", "said"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "could not be kept: no space left on"),
+        (ToolError("there is no place to keep it"), "there is no place to keep it"),
+    ],
+)
+def test_a_result_that_cannot_be_kept_is_still_given(failure: Exception, said: str) -> None:
+    """A full disk must not make a call that happened read as if nobody knew."""
+
+    def keep(text: str, *, outside: bool) -> str:
+        raise failure
+
+    (output,) = fit([ToolOutput("a" * 100_000)], keep)
+    assert output.text.startswith("aaa")
+    assert said in output.text
+    assert len(output.text) <= RESULT_BUDGET + NOTE

@@ -136,13 +136,14 @@ class StepCalls:
             return f"there is no tool {call.name!r}; the tools are: {names}"
         if item.entry is not None and item.entry.state is CallState.RUNNING:
             return None if tool.replayable else INTERRUPTED
-        if item.wait is not None:
-            approval = item.wait.kind == APPROVAL
-            return self._gate.answered(call, item.wait) if approval else None
+        if item.wait is not None and item.wait.kind != APPROVAL:
+            return None
         try:
             args = tool.parse(call.input)
         except ToolError as error:
             return str(error)
+        if item.wait is not None:
+            return self._gate.answered(call, tool, args, item.wait)
         return self._gate.permission(call, tool, args)
 
     def _start(self, items: Sequence[_Ready]) -> None:

@@ -22,6 +22,7 @@ _CHANGED = (
     "{tool} was approved, but what it would run has changed since; it was not run. Ask again by"
     " calling it again."
 )
+_FORBIDDEN = "{tool} was not run: {why}"
 _LATE = "nobody answered within 15 minutes, so {tool} was not run"
 _DENIED = "the user did not allow {tool}{reason}"
 
@@ -44,12 +45,11 @@ class Gate:
     def permission(self, call: ToolCall, tool: Tool, args: ToolArgs) -> str | Ask | None:
         """Return None when the call may run, why it may not, or what to ask first."""
         run = self._run
-        mode = run.agent.permissions
-        decision = decide(mode, tool, args, self._workspace, tainted=run.tainted())
+        decision = self._decision(tool, args)
         if decision.verdict is Verdict.ALLOW:
             return None
         if decision.verdict is Verdict.DENY:
-            return f"{tool.name} was not run: {decision.why}"
+            return _FORBIDDEN.format(tool=tool.name, why=decision.why)
         mark = fingerprint(tool.name, call.input, self._workspace)
         if store.granted(run.context.database, run.turn.session_id, [mark]):
             return None
@@ -57,9 +57,13 @@ class Gate:
             return _UNATTENDED.format(tool=tool.name, why=decision.why)
         return Ask(self._question(call, decision, mark))
 
-    def answered(self, call: ToolCall, wait: Wait) -> str | None:
+    def answered(self, call: ToolCall, tool: Tool, args: ToolArgs, wait: Wait) -> str | None:
         """Return why an answered call may not run, None when it may, this once."""
         if wait.outcome in (Answer.ONCE, Answer.SESSION):
+            # What the configuration forbids by now, nobody can allow.
+            decision = self._decision(tool, args)
+            if decision.verdict is Verdict.DENY:
+                return _FORBIDDEN.format(tool=tool.name, why=decision.why)
             now = fingerprint(call.name, call.input, self._workspace)
             return None if now == wait.payload["fingerprint"] else _CHANGED.format(tool=call.name)
         if wait.outcome == EXPIRED:
@@ -72,6 +76,11 @@ class Gate:
     def wait_id(self, call: ToolCall) -> str:
         """Return the id of the question about a call."""
         return derive("approval", self._run.turn.id, call.id)
+
+    def _decision(self, tool: Tool, args: ToolArgs) -> Decision:
+        run = self._run
+        mode = run.agent.permissions
+        return decide(mode, tool, args, self._workspace, tainted=run.tainted())
 
     def _question(self, call: ToolCall, decision: Decision, mark: str) -> NewWait:
         payload = {

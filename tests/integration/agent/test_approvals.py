@@ -117,6 +117,20 @@ def test_read_only_refuses_without_asking(stack: Stack) -> None:
     assert "read-only" in stack.reply(admitted).body
 
 
+def test_an_answer_does_not_allow_what_the_configuration_forbids_by_now(stack: Stack) -> None:
+    stack.start()
+    admitted = _say(stack)
+    approval = _asked(stack, admitted)
+    stack.stop()
+    agents = stack.container.settings.config.agents
+    agents["careful"] = agents["reader"]
+    _answer(stack, approval, Answer.ONCE)
+    stack.start()
+    stack.container.wake.wake("turns", admitted.turn_id or "")
+    assert "read-only" in stack.reply(admitted).body
+    assert stack.trace("effects.log", "careful") == []
+
+
 def test_for_the_session_covers_the_very_same_call_again(stack: Stack) -> None:
     stack.start()
     first = _say(stack)

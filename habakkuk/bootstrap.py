@@ -91,7 +91,7 @@ class Container:
     @property
     def amendments(self) -> Amendments:
         """Changes to messages that were let in; it holds nothing of its own."""
-        return Amendments(self.database, self.gateway)
+        return Amendments(self.database, self.gateway, self.live)
 
     def warm(self) -> None:
         """Load the model SDKs and make the providers; for workers, before the first turn."""

@@ -136,9 +136,9 @@ class Conversations:
             raise NotFound("there is no such call")
         return found
 
-    def queued(self, conversation_id: str) -> Sequence[ChatMessage]:
-        """Return the messages that nobody has begun to answer, in order."""
-        return chat.queued(self._database, conversation_id)
+    def untaken(self, conversation_id: str) -> Sequence[ChatMessage]:
+        """Return the messages that nobody has begun to answer or never will, in order."""
+        return chat.untaken(self._database, conversation_id)
 
     def activity(self, viewer: Viewer) -> tuple[Sequence[Activity], Sequence[Activity]]:
         """Return the open turns and the lately failed ones that the person may see."""

@@ -10,14 +10,14 @@ import queue
 import threading
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, cast
 
 from redis.exceptions import RedisError
 
 from habakkuk.core.log import get_logger
 from habakkuk.core.redis import RedisAway, RedisGate
-from habakkuk.events.types import LIVE_CHANNEL, Event, stream_key
+from habakkuk.events.types import LIVE_CHANNEL, Event, EventType, stream_key
 
 _log = get_logger("events")
 _RECONNECT_SECONDS = 1.0
@@ -91,6 +91,19 @@ class LiveHub:
         for target in targets:
             target.put(None)
 
+    def queue_changed(self, session: str) -> None:
+        """Tell the session's clients, in every process, that what waits was edited or withdrawn.
+
+        It belongs to no turn and is not kept: who was not there sees the rows themselves.
+        """
+        event = Event(EventType.QUEUE_CHANGED, session, turn="", fence=0, number=0, step=0)
+        gate = self._gate
+        if gate is not None:
+            with suppress(RedisAway):
+                gate.call(lambda client: client.publish(LIVE_CHANNEL, event.encode()))
+                return
+        self._deliver(event)
+
     def stop(self) -> None:
         """End the reader with the process."""
         self._stopped.set()
@@ -135,8 +148,10 @@ class LiveHub:
 
     def _dispatch(self, raw: str) -> None:
         event = Event.decode(raw)
-        if event is None:
-            return
+        if event is not None:
+            self._deliver(event)
+
+    def _deliver(self, event: Event) -> None:
         with self._lock:
             targets = list(self._subscribers.get(event.session, ()))
         for target in targets:

@@ -15,7 +15,7 @@ VERSION = 1
 
 
 class EventType(StrEnum):
-    """What can happen in a turn, as clients see it."""
+    """What clients see happen: in a turn, and last to what waits for one."""
 
     TURN_STARTED = "turn.started"
     TEXT = "text.delta"
@@ -27,6 +27,7 @@ class EventType(StrEnum):
     APPROVAL = "approval.asked"
     TURN_WAITING = "turn.waiting"
     TURN_ENDED = "turn.ended"
+    QUEUE_CHANGED = "queue.changed"
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from habakkuk.accounts.types import Principal
 from habakkuk.conversations.service import Conversations
 from habakkuk.conversations.store import addresses, chat, turns
-from habakkuk.conversations.types import Address, Author, ChatKind, ChatMessage, ChatState
+from habakkuk.conversations.types import Address, Author, ChatKind, ChatState, Conversation
 from habakkuk.core.errors import Conflict, Invalid, NotFound
 from habakkuk.core.ids import derive
 from habakkuk.core.text import clean
 from habakkuk.db.engine import Database, Work
+from habakkuk.events.hub import LiveHub
 from habakkuk.gateway.service import Gateway
 from habakkuk.gateway.types import Admitted, Inbound
 
@@ -21,10 +22,11 @@ _NOTHING = "there is nothing here to ask again"
 class Amendments:
     """Changes to messages that the gateway has let in."""
 
-    def __init__(self, database: Database, gateway: Gateway) -> None:
-        """Use the pool of this process and the one door."""
+    def __init__(self, database: Database, gateway: Gateway, live: LiveHub) -> None:
+        """Use the pool of this process and the one door; who looks on is told through `live`."""
         self._database = database
         self._gateway = gateway
+        self._live = live
         self._conversations = Conversations(database)
 
     def edit(self, principal: Principal, address: Address, seq: int, body: str) -> None:
@@ -35,8 +37,9 @@ class Amendments:
         wanted = clean(body)
         self._gateway.check_text(wanted)
         with self._database.transaction() as work:
-            message = self._queued(work, principal, address, seq)
-            chat.replace_body(work, message.conversation_id, seq, wanted)
+            found = self._waiting(work, principal, address, seq)
+            chat.replace_body(work, found.id, seq, wanted)
+        self._live.queue_changed(found.session_id)
 
     def withdraw(self, principal: Principal, address: Address, seq: int) -> None:
         """Take a message back that nobody has begun to answer. Raises NotFound and Conflict.
@@ -44,8 +47,9 @@ class Amendments:
         Its turn ends without a word when no other message is left in it.
         """
         with self._database.transaction() as work:
-            message = self._queued(work, principal, address, seq)
-            chat.withdraw_one(work, message.conversation_id, seq)
+            found = self._waiting(work, principal, address, seq)
+            chat.withdraw_one(work, found.id, seq)
+        self._live.queue_changed(found.session_id)
 
     def retry(self, principal: Principal, address: Address) -> Admitted:
         """Admit the person's last message once more, as a turn of its own.
@@ -65,8 +69,10 @@ class Amendments:
         )
         return self._gateway.admit(inbound)
 
-    def _queued(self, work: Work, principal: Principal, address: Address, seq: int) -> ChatMessage:
-        """Return a queued message of the person, its conversation locked."""
+    def _waiting(
+        self, work: Work, principal: Principal, address: Address, seq: int
+    ) -> Conversation:
+        """Return the locked conversation in which this message of the person waits."""
         found = addresses.lock(work, address)
         if found is None or not principal.sees(found.user_id):
             raise NotFound("there is no such conversation")
@@ -76,4 +82,4 @@ class Amendments:
             raise NotFound("there is no such message of yours")
         if message.state is not ChatState.QUEUED:
             raise Conflict(_BEGUN)
-        return message
+        return found

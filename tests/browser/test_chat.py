@@ -238,3 +238,27 @@ def test_a_narrow_screen_shows_one_column(opening: Opening) -> None:
     expect(window.box).to_be_visible()
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width == 390
+
+
+def test_another_window_shows_at_once_what_became_of_the_queue(opening: Opening) -> None:
+    """The next look of its own would come after five seconds: it is put off for ever here."""
+    window, other = opening(), opening()
+    window.stack.start()
+    other.page.clock.install()
+    window.served.send("First [[delay 0.1]] [[tokens 500]]", "c")
+    window.go("/c/c")
+    other.go("/c/c")
+    expect(other.page.locator(".growing")).to_be_visible()
+    window.say("second")
+    window.say("third")
+    other.page.clock.run_for(2000)
+    rows = other.queue.get_by_role("listitem")
+    expect(rows).to_have_count(2)
+    window.queue.get_by_role("button", name="Edit").first.click()
+    window.page.get_by_label("Edit the queued message").fill("second, better")
+    window.page.keyboard.press("Enter")
+    expect(rows.first).to_contain_text("second, better")
+    window.queue.get_by_role("button", name="Withdraw").last.click()
+    expect(rows).to_have_count(1)
+    expect(other.page.get_by_text("third", exact=True)).to_have_count(0)
+    window.button("Stop").click()

@@ -11,7 +11,7 @@ from flask_openapi.models.tag import Tag
 
 from habakkuk.accounts.types import Principal, Scope
 from habakkuk.conversations.store.shelf import Page, Shelved
-from habakkuk.conversations.types import ChatMessage
+from habakkuk.conversations.types import ChatMessage, ChatState
 from web.answers import json_answer
 from web.api.bodies import (
     ConversationPath,
@@ -97,10 +97,12 @@ def still_open(path: ConversationPath) -> Response:
     """Return what is still to be answered."""
     own, conversations = principal(), container().conversations
     found = conversations.find(own, address_of(own, path.conversation))
+    untaken = conversations.untaken(found.id)
     return json_answer(
         OpenBody(
             open=[ShownTurnBody.of(turn) for turn in conversations.shown_open_turns(found)],
-            queued=[MessageBody.of(row) for row in conversations.queued(found.id)],
+            queued=[MessageBody.of(row) for row in untaken if row.state is ChatState.QUEUED],
+            withdrawn=[row.seq for row in untaken if row.state is ChatState.WITHDRAWN],
         )
     )
 

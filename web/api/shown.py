@@ -176,10 +176,14 @@ def _state(turn: ShownTurn) -> Literal["queued", "running", "waiting", "ended"]:
 
 
 class OpenBody(BaseModel):
-    """What is still to be answered: turns in order, and the messages that wait."""
+    """What is still to be answered: turns in order, and the messages that wait.
+
+    `withdrawn`: the numbers of messages that will have no answer, as far as they are new.
+    """
 
     open: list[ShownTurnBody]
     queued: list[MessageBody]
+    withdrawn: list[int]
 
 
 class PageBody(BaseModel):

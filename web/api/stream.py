@@ -73,6 +73,9 @@ class ChatStream:
             yield from self._kept_alive()
 
     def _seen(self, view: LiveView, event: Event) -> Iterator[bytes]:
+        if event.type is EventType.QUEUE_CHANGED:
+            yield from self._shown([event])
+            return
         yield from self._shown(view.see(event))
         if view.gap:
             yield from self._shown(view.replay(self._container.live.replay(event.session)))

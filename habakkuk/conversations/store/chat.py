@@ -69,11 +69,11 @@ _LAST_OF = text(f"""
       AND state <> 'withdrawn' ORDER BY seq DESC LIMIT 1
 """)
 # The newest are enough: what waits stands at the end.
-_QUEUED = text(f"""
+_UNTAKEN = text(f"""
     SELECT * FROM (
         SELECT {_COLUMNS} FROM chat_messages
         WHERE conversation_id = :conversation_id ORDER BY seq DESC LIMIT 200
-    ) newest WHERE state = 'queued' ORDER BY seq
+    ) newest WHERE state IN ('queued', 'withdrawn') ORDER BY seq
 """)
 _AFTER = text(f"""
     SELECT {_COLUMNS} FROM chat_messages
@@ -163,9 +163,9 @@ def last_of(database: Database, conversation_id: str, author: Author) -> ChatMes
     return _message(rows[0]) if rows else None
 
 
-def queued(database: Database, conversation_id: str) -> list[ChatMessage]:
-    """Return the queued ones among the newest messages, oldest first."""
-    return [_message(row) for row in database.run(_QUEUED, conversation_id=conversation_id)]
+def untaken(database: Database, conversation_id: str) -> list[ChatMessage]:
+    """Return the queued and the withdrawn ones among the newest messages, oldest first."""
+    return [_message(row) for row in database.run(_UNTAKEN, conversation_id=conversation_id)]
 
 
 def after(database: Database, conversation_id: str, seq: int, limit: int) -> Sequence[ChatMessage]:

@@ -214,3 +214,11 @@ def test_what_is_no_event_ends_nobodys_view(live: Live) -> None:
             return bool(found)
 
         until(seen)
+
+
+def test_a_changed_queue_is_told_in_this_process_also_without_redis() -> None:
+    hub = LiveHub(None)
+    with hub.subscribed("s") as subscription:
+        hub.queue_changed("s")
+        (event,) = received(subscription)
+    assert (event.type, event.session) == (EventType.QUEUE_CHANGED, "s")

@@ -82,6 +82,7 @@ def test_what_is_open_is_told_in_order(served: Served) -> None:
         (queued["turn"], "queued"),
     ]
     assert [row["text"] for row in found["queued"]] == ["next"]
+    assert found["withdrawn"] == []
     assert page(served)["open"] == found["open"]
     for _ in range(2):
         served.client.post("/api/chat/c/stop")
@@ -94,6 +95,9 @@ def test_a_queued_message_is_edited_and_withdrawn(served: Served) -> None:
     assert served.client.patch(path, json={"text": "better"}).json() == {"done": "edited"}
     assert [row["text"] for row in page(served)["messages"]] == ["one", "better"]
     assert served.client.delete(path).json() == {"done": "withdrawn"}
+    found = served.client.get("/api/conversations/c/open").json()
+    assert [row["text"] for row in found["queued"]] == ["one"]
+    assert found["withdrawn"] == [second["seq"]]
     assert served.client.delete(path).status_code == 409
     assert served.client.patch(path, json={"text": "late"}).status_code == 409
 

@@ -109,6 +109,18 @@ def test_other_clients_messages_are_seen(served: Served) -> None:
         assert next(e for e in seen if e.id).json["text"] == "two"
 
 
+@pytest.mark.parametrize("change", ["PATCH", "DELETE"])
+def test_who_looks_on_is_told_that_the_queue_changed(served: Served, change: str) -> None:
+    served.send("one")
+    body = {"text": "better"} if change == "PATCH" else None
+    with served.client.stream("GET", "/api/chat/c/events?after=1") as stream:
+        seen = events(stream)
+        next(seen)
+        served.client.request(change, "/api/conversations/c/messages/1", json=body)
+        told = next(event for event in seen if event.data)
+        assert (told.event, told.id, told.json["turn"]) == ("queue.changed", None, "")
+
+
 @pytest.fixture
 def lonely(home: Path, database_url: str, redis_server: ValkeyServer, model: ModelServer) -> Stack:
     return Stack(home, database_url, redis_server.url(), model)

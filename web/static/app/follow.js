@@ -69,6 +69,7 @@ function connect(name) {
     const end = { id: call, state: "done", error, result: excerpt, finished };
     state.liveCall(turn, step, end);
   });
+  on("queue.changed", () => lookAtOpen(name));
   on("step.reset", ({ turn, step }) => state.resetSteps(turn, step));
 }
 

@@ -124,21 +124,19 @@ export function taken(turn) {
 }
 
 // What the server says is open replaces what was guessed here.
-export function settle({ open: alive, queued }) {
+export function settle({ open: alive, queued, withdrawn }) {
   const waiting = new Map(queued.map((row) => [row.seq, row]));
+  const gone = new Set(withdrawn);
+  const now = (row) => {
+    if (gone.has(row.seq)) return { ...row, state: "withdrawn" };
+    return waiting.get(row.seq) ?? (row.state === "queued" ? { ...row, state: "taken" } : row);
+  };
   batch(() => {
     open.value = alive.map(({ id, state }) => ({ id, state }));
     addTurns(alive);
-    rows.value = rows
-      .peek()
-      .map((row) => waiting.get(row.seq) ?? (row.state === "queued" ? away(row, alive) : row));
+    rows.value = rows.peek().map(now);
   });
 }
-
-const away = (row, alive) => {
-  const known = alive.find((turn) => turn.id === row.turn);
-  return { ...row, state: known && known.state === "queued" ? "withdrawn" : "taken" };
-};
 
 // The live turn: its steps in order, each with its text and its calls.
 

@@ -35,7 +35,7 @@ def read_file(args: ReadFileArgs, context: ToolContext) -> ToolOutput:
     with open_workspace(context.workspace) as workspace:
         data = workspace.read(args.path, _LARGEST)
     found = decode(data, args.path)
-    lines = found.text.splitlines(keepends=True)
+    lines = _lines(found.text)
     if args.offset > max(1, len(lines)):
         raise ToolError(f"{args.path}: has {len(lines)} lines; offset {args.offset} is past them")
     shown, count = _fitting(lines[args.offset - 1 : args.offset - 1 + args.limit])
@@ -44,6 +44,12 @@ def read_file(args: ReadFileArgs, context: ToolContext) -> ToolOutput:
         notes.append("the file is empty")
     note = f"[{'; '.join(notes)}]" if notes else ""
     return ToolOutput("\n".join(part for part in (shown.removesuffix("\n"), note) if part))
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines with their ends: a line feed alone, as edit_file counts them."""
+    *ended, last = text.split("\n")
+    return [f"{line}\n" for line in ended] + ([last] if last else [])
 
 
 def _fitting(lines: list[str]) -> tuple[str, int]:

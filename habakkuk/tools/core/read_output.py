@@ -6,6 +6,7 @@ from pydantic import Field
 
 from habakkuk.core.errors import ToolError
 from habakkuk.tools.contract import Risk, ToolArgs, ToolContext, ToolOutput, tool
+from habakkuk.tools.outside import framed
 
 _MOST = 25_000
 
@@ -30,4 +31,6 @@ def read_output(args: ReadOutputArgs, context: ToolContext) -> ToolOutput:
     end = min(len(text), args.offset + args.limit)
     more = f"; offset {end} reads on" if end < len(text) else ""
     note = f"[characters {args.offset} to {end} of {len(text)}{more}]"
-    return ToolOutput(f"{text[args.offset : end]}\n{note}", outside=kept.outside)
+    part = text[args.offset : end]
+    shown = framed(note, part) if kept.outside else f"{part}\n{note}"
+    return ToolOutput(shown, outside=kept.outside)

@@ -6,8 +6,15 @@ import re
 from pathlib import Path
 
 from playwright.sync_api import expect
+from sqlalchemy import text
 
 from tests.browser.window import Window
+
+LONG = text("""
+    INSERT INTO chat_messages (conversation_id, seq, author, body, state)
+    SELECT id, n, 'user', 'Message number ' || n, 'sent'
+    FROM conversations, generate_series(3, 300) AS n
+""")
 
 
 def test_search_finds_words_without_spaces(window: Window) -> None:
@@ -19,6 +26,20 @@ def test_search_finds_words_without_spaces(window: Window) -> None:
     expect(page.locator(".list mark")).to_have_text("計画")
     page.locator(".list .item").click()
     expect(window.answers).to_contain_text("計画")
+
+
+def test_a_found_message_is_gone_to_however_long_ago(window: Window) -> None:
+    window.served.ask("the needle in the hay", "c")
+    window.stack.container.database.run(LONG)
+    page = window.go("/")
+    page.get_by_label("Search conversations").fill("needle")
+    page.locator(".list .item").click()
+    found = page.locator(".message[aria-current=location]", has_text="the needle")
+    expect(found).to_be_in_viewport()
+    page.reload()
+    expect(found).to_be_in_viewport()
+    page.locator(".pill").click()
+    expect(page.get_by_text("Message number 300")).to_be_in_viewport()
 
 
 def test_a_title_by_hand_stays(window: Window) -> None:

@@ -6,6 +6,7 @@ import { attempt, tell } from "./notes.js";
 import * as state from "./state.js";
 
 const PAGE = 50;
+const LARGE_PAGE = 200;
 const GONE = 404;
 
 const fresh = () => `c-${crypto.randomUUID().slice(0, 13)}`;
@@ -28,11 +29,15 @@ export async function moreOfList(archived) {
 
 // Where one is.
 
-export async function show(name, { push = true } = {}) {
+// The address of a conversation, or of the place of one message in it.
+export const place = (name, seq) => `/c/${encodeURIComponent(name)}${seq ? `#m${seq}` : ""}`;
+export const soughtIn = (hash) => Number(/^#m(\d{1,15})$/.exec(hash)?.[1] ?? 0);
+
+export async function show(name, { push = true, seq = 0 } = {}) {
   leave();
   state.reset(name);
   document.body.classList.remove("listing");
-  if (push) history.pushState(null, "", name ? `/c/${encodeURIComponent(name)}` : "/");
+  if (push) history.pushState(null, "", name ? place(name, seq) : "/");
   if (!name) return;
   try {
     const page = await get(`${conversation(name)}?limit=${PAGE}`);
@@ -40,7 +45,26 @@ export async function show(name, { push = true } = {}) {
   } catch (error) {
     if (error.status !== GONE) return tell(error.message);
   }
-  if (state.name.peek() === name) follow(name);
+  if (state.name.peek() !== name) return;
+  follow(name);
+  if (seq) await attempt(() => reach(seq));
+}
+
+// Go to one message. What lies between is gathered first, so that it is drawn once.
+export async function reach(seq) {
+  const name = state.name.peek();
+  const between = { earlier: state.earlier.peek(), messages: [], turns: [] };
+  let before = state.rows.peek()[0]?.seq ?? 0;
+  while (between.earlier && before > seq) {
+    const page = await get(`${conversation(name)}?limit=${LARGE_PAGE}&before=${before}`);
+    between.earlier = page.earlier;
+    between.messages.push(...page.messages);
+    between.turns.push(...page.turns);
+    before = page.messages[0]?.seq ?? 0;
+  }
+  if (state.name.peek() !== name) return;
+  if (between.messages.length) state.addEarlier(between);
+  state.sought.value = seq;
 }
 
 export async function loadEarlier() {

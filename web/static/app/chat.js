@@ -1,7 +1,7 @@
 // The chat page: takes over what the server wrote.
 
 import { html, render, tinykeys } from "./vendor.js";
-import { show, stop } from "./actions.js";
+import { reach, show, soughtIn, stop } from "./actions.js";
 import { Composer } from "./composer.js";
 import { follow, onChange } from "./follow.js";
 import { Header } from "./header.js";
@@ -70,8 +70,13 @@ function begin() {
   onChange(learn);
   shell({ onNew: () => attempt(() => show(null)) });
   keys();
-  window.addEventListener("popstate", () => show(nameOf(location.pathname), { push: false }));
-  if (name) follow(name);
+  window.addEventListener("popstate", () =>
+    show(nameOf(location.pathname), { push: false, seq: soughtIn(location.hash) }),
+  );
+  if (!name) return;
+  follow(name);
+  const seq = soughtIn(location.hash);
+  if (seq) attempt(() => reach(seq));
 }
 
 begin();

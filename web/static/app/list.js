@@ -1,7 +1,7 @@
 // The conversations: found, opened, begun.
 
 import { html, useEffect, useRef, useState } from "./vendor.js";
-import { moreOfList, refreshList, show } from "./actions.js";
+import { moreOfList, place, refreshList, show } from "./actions.js";
 import { Icon } from "./icons.js";
 import { attempt } from "./notes.js";
 import * as state from "./state.js";
@@ -113,13 +113,13 @@ function Item({ row, query }) {
   const open = (event) => {
     if (!plain(event)) return;
     event.preventDefault();
-    show(row.conversation);
+    show(row.conversation, { seq: row.hit?.seq });
   };
   const current = row.conversation === state.name.value;
   return html`<li>
     <a
       class="item"
-      href=${`/c/${encodeURIComponent(row.conversation)}`}
+      href=${place(row.conversation, row.hit?.seq)}
       aria-current=${current ? "page" : undefined}
       onClick=${open}
     >

@@ -45,11 +45,13 @@ export function Steps({ steps, turn }) {
   );
 }
 
+const anchor = (row) => `m${row.seq}`;
+
 export function UserMessage({ row }) {
   if (row.kind === "command") {
     return html`<article class="message user command" aria-label="You">${row.text}</article>`;
   }
-  return html`<article class="message user" aria-label="You">
+  return html`<article id=${anchor(row)} class="message user" aria-label="You">
     <div class="said" dir="auto">${row.text}</div>
     <div class="under">
       <span class="tools"><${Copy} text=${row.text} /></span><${Moment} moment=${row.created} />
@@ -70,14 +72,15 @@ export function Answer({ row, turn, last }) {
     return html`<article class="message command" dir="auto">${row.text}</article>`;
   }
   if (row.kind === "approval") {
-    return html`<article class="message command row" dir="auto">
+    return html`<article id=${anchor(row)} class="message command row" dir="auto">
       <${Icon} name="shield-question" />${row.text}
     </article>`;
   }
   const steps = turn?.steps ?? [];
   const said = row.author === "agent";
   const again = last && (row.data.retry || row.kind === "error");
-  return html`<article class=${`message agent ${last ? "last" : ""}`} aria-label="Answer">
+  const kind = `message agent ${last ? "last" : ""}`;
+  return html`<article id=${anchor(row)} class=${kind} aria-label="Answer">
     <div class="steps">
       <${Steps} steps=${steps} turn=${row.turn} />
       ${said && html`<${Prose} text=${row.text} />`}

@@ -14,6 +14,8 @@ export const live = signal(null);
 export const earlier = signal(false);
 export const connected = signal(true);
 export const missing = signal(false);
+// The message that a search found and the reader went to.
+export const sought = signal(null);
 export const list = signal({ conversations: [], total: 0 });
 
 // How long a message that only waits for its worker is not called queued.
@@ -46,6 +48,7 @@ export function reset(conversation) {
     live.value = null;
     earlier.value = false;
     missing.value = false;
+    sought.value = null;
     connected.value = true;
     seen.clear();
   });

@@ -74,6 +74,7 @@ function useScroll(scroller, column) {
   const conversation = state.name.value;
   const list = state.rows.value;
   const sending = state.sending.value.length;
+  const sought = state.sought.value;
 
   const toEnd = () => {
     atEnd.current = true;
@@ -121,6 +122,15 @@ function useScroll(scroller, column) {
     }
     before.current = { first: now, height: element.scrollHeight, last: newest };
   }, [list]);
+  useLayoutEffect(() => {
+    const found = sought && document.getElementById(`m${sought}`);
+    if (!found) return undefined;
+    atEnd.current = false;
+    setAway(true);
+    found.scrollIntoView({ block: "center" });
+    found.setAttribute("aria-current", "location");
+    return () => found.removeAttribute("aria-current");
+  }, [sought]);
   return { away, fresh, toEnd, onScroll };
 }
 

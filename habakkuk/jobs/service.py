@@ -106,11 +106,15 @@ class Jobs:
         self,
         states: Sequence[JobState] = (),
         kind: str | None = None,
-        serial_key: str | None = None,
+        crashes: int = 0,
+        before: int | None = None,
         most: int = 50,
     ) -> list[Job]:
-        """Return the latest jobs that fit, newest first."""
-        return records.listing(self._database, states, kind, serial_key, most)
+        """Return the latest jobs that fit, newest first: before number `before`.
+
+        `crashes`: how many at least.
+        """
+        return records.listing(self._database, states, kind, crashes, before, most)
 
     def counts(self) -> Sequence[Count]:
         """Count the jobs that are alive or failed, by queue and state."""

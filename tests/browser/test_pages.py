@@ -66,6 +66,18 @@ def test_a_pending_job_is_cancelled(opening: Opening) -> None:
     expect(page.locator(".rows .state")).to_have_text("cancelled")
 
 
+def test_older_jobs_are_a_page_away(opening: Opening) -> None:
+    window = opening()
+    for number in range(103):
+        window.served.send("Hello", f"c{number}")
+    page = window.go("/jobs")
+    expect(page.locator(".rows tbody tr")).to_have_count(100)
+    page.get_by_role("link", name="Older").click()
+    expect(page.locator(".rows tbody tr")).to_have_count(3)
+    page.get_by_role("link", name="Newest").click()
+    expect(page.locator(".rows tbody tr")).to_have_count(100)
+
+
 def test_an_error_is_a_page_with_its_sentence(window: Window) -> None:
     answer = window.page.goto(window.base_url + "/nothing/here")
     assert answer is not None

@@ -259,13 +259,14 @@ class OverviewBody(BaseModel):
 
 
 class JobsQuery(Query):
-    """Which jobs: a group of states, a kind."""
+    """Which jobs: a group of states, a kind; older than the job numbered `before`."""
 
     state: Literal["open", "pending", "running", "waiting", "failed", "aside", "ended", "all"] = (
         "open"
     )
     kind: str | None = Field(default=None, max_length=100)
     limit: int = Field(default=100, ge=1, le=500)
+    before: int | None = Field(default=None, ge=1, le=2**62)
 
 
 class JobBody(BaseModel):
@@ -310,9 +311,13 @@ class JobBody(BaseModel):
 
 
 class JobsBody(BaseModel):
-    """Jobs, newest first, and how many are in each state that matters."""
+    """Jobs, newest first, and how many are in each state that matters.
+
+    `before`: what to ask for to see older ones; null when there are none.
+    """
 
     jobs: list[JobBody]
+    before: int | None
     counts: dict[str, int]
 
 

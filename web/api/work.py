@@ -128,14 +128,20 @@ def sentence(running: int, queued: int, waiting: int, failed: int) -> str:
 def jobs(own: Principal, query: JobsQuery) -> JobsBody:
     """Return the jobs of a query. Raises Forbidden for everybody but the owner."""
     require_owner(own)
-    found = container().jobs.list(_GROUPS[query.state], query.kind, most=query.limit)
-    shown = [JobBody.of(job, aside=_aside(job)) for job in found]
-    if query.state == "aside":
-        shown = [job for job in shown if job.aside]
+    crashes = _ASIDE_CRASHES if query.state == "aside" else 0
+    # One more than is shown tells whether there are older ones.
+    found = container().jobs.list(
+        _GROUPS[query.state], query.kind, crashes, query.before, query.limit + 1
+    )
+    shown = found[: query.limit]
     counts: Counter[str] = Counter()
     for count in container().jobs.counts():
         counts[str(count.state)] += count.jobs
-    return JobsBody(jobs=shown, counts=counts)
+    return JobsBody(
+        jobs=[JobBody.of(job, aside=_aside(job)) for job in shown],
+        before=shown[-1].seq if len(found) > len(shown) else None,
+        counts=counts,
+    )
 
 
 def require_owner(own: Principal) -> None:

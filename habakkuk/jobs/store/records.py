@@ -33,7 +33,7 @@ _LIST = statement(
     "SELECT $columns FROM jobs j"
     " WHERE (CAST(:states AS text[]) IS NULL OR j.state = ANY(CAST(:states AS text[])))"
     " AND (CAST(:kind AS text) IS NULL OR j.kind = :kind)"
-    " AND (CAST(:serial_key AS text) IS NULL OR j.serial_key = :serial_key)"
+    " AND j.crashes >= :crashes AND (CAST(:before AS bigint) IS NULL OR j.seq < :before)"
     " ORDER BY j.seq DESC LIMIT :most"
 )
 _COUNTS = statement(
@@ -93,12 +93,13 @@ def listing(
     database: Database,
     states: Sequence[JobState] = (),
     kind: str | None = None,
-    serial_key: str | None = None,
+    crashes: int = 0,
+    before: int | None = None,
     most: int = 50,
 ) -> list[Job]:
-    """Return the latest jobs that fit, newest first."""
+    """Return the latest jobs that fit, newest first: of this many crashes at least."""
     wanted = [str(state) for state in states] or None
-    rows = database.run(_LIST, states=wanted, kind=kind, serial_key=serial_key, most=most)
+    rows = database.run(_LIST, states=wanted, kind=kind, crashes=crashes, before=before, most=most)
     return [job_of(row) for row in rows]
 
 

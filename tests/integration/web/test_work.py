@@ -84,6 +84,31 @@ def test_a_job_that_killed_its_workers_is_aside(served: Served, owner: httpx2.Cl
     assert (job["aside"], job["crashes"]) == (True, 3)
 
 
+def test_a_job_that_is_aside_is_found_behind_many_that_only_failed(
+    served: Served, owner: httpx2.Client
+) -> None:
+    poison = served.send("poison")["turn"]
+    served.stack.container.database.run(
+        text("UPDATE jobs SET state = 'failed', crashes = 3, finished = now()")
+    )
+    served.stack.container.database.run(
+        text(
+            "INSERT INTO jobs (id, kind, queue, state, finished)"
+            " SELECT 'failed_' || n, 'turn', 'turns', 'failed', now() FROM generate_series(1, 3) n"
+        )
+    )
+    found = owner.get("/api/jobs?state=aside&limit=2").json()
+    assert [job["id"] for job in found["jobs"]] == [poison]
+
+
+def test_older_jobs_are_a_page_away(served: Served, owner: httpx2.Client) -> None:
+    turns = [served.send("waits", f"c{n}")["turn"] for n in range(5)]
+    newest = owner.get("/api/jobs?limit=3").json()
+    older = owner.get(f"/api/jobs?limit=3&before={newest['before']}").json()
+    assert [job["id"] for job in newest["jobs"] + older["jobs"]] == turns[::-1]
+    assert older["before"] is None
+
+
 def test_a_failed_job_runs_again(served: Served, owner: httpx2.Client) -> None:
     served.stack.start()
     turn = served.send("Broken [[status 400]]")["turn"]

@@ -24,7 +24,7 @@ _PLAIN = re.compile(
     arch | b2sum | basename | cal | cat | chmod | cksum | cmp | comm | cp | cut | date | df | diff
   | dir | dirname | du | echo | egrep | factor | false | fgrep | file | free | getconf | grep
   | groups | head | hexdump | hostname | id | ln | locale | ls | lsblk | lscpu | md5sum | mkdir
-  | mv | nl | nproc | od | paste | printf | ps | pwd | readlink | realpath | rev | rm | rmdir | seq
+  | mv | nl | nproc | od | paste | ps | pwd | readlink | realpath | rev | rm | rmdir | seq
   | sha1sum | sha256sum | sha512sum | sleep | stat | tac | tail | touch | tr | tree | true | uname
   | uniq | uptime | users | vdir | wc | whereis | which | who | whoami | xxd
     """,
@@ -34,6 +34,20 @@ _PLAIN = re.compile(
 _SHELL_SYNTAX = re.compile(r"[;&|<>()$`\\{}\[\]*?~!#\n\r'\"]")
 # Where it ends a word; what else Python takes for a space is a part of one.
 _BLANK = re.compile(r"[ \t]+")
+# Those that write nowhere but to their output: what they read goes to the agent alone.
+_READER = re.compile(
+    r"""
+    b2sum | cat | cksum | cmp | comm | cut | date | df | diff | du | echo | egrep | fgrep | grep
+  | head | hexdump | ls | md5sum | nl | od | paste | ps | rev | sha1sum | sha256sum | sha512sum
+  | stat | tac | tail | tr | wc
+    """,
+    re.VERBOSE,
+)
+# What puts a command inside another, writes to a file, or makes a text mean something else.
+_INVOLVED = re.compile(r"[$`\\(){}!#\n\r>]|<<")
+_HARMLESS_OUTPUT = re.compile(r" 2>(&1|/dev/null)(?= |$)")
+_OPERATOR = re.compile(r"[|&;<]{2,}|[|&;]")
+_NEXT_COMMAND = frozenset({"|", "||", "&&", ";"})
 # Where a shell ends a word, so that the file in `sh<run.sh` or `--file=run.sh;` is seen.
 _BETWEEN = re.compile(r"""[\s;&|<>(){}'"`=$,]+""")
 _ENTERED = re.compile(r"""\b(?:cd|pushd)\s+(?:--\s+)?["']?([^\s;&|<>()'"]+)""")
@@ -73,13 +87,36 @@ def may_repeat(arguments: dict[str, Any]) -> bool:
     return bool(_PLAIN.fullmatch(_BLANK.split(command.strip(" \t"))[0]))
 
 
+def _only_reads(command: str) -> bool:
+    """Whether a command is readers and pipes between them, which run nothing that they read.
+
+    A log may grow then while somebody thinks about the answer.
+    """
+    shown = _HARMLESS_OUTPUT.sub("", command)
+    if _INVOLVED.search(shown):
+        return False
+    lexer = shlex.shlex(shown, posix=True, punctuation_chars="|&;<")
+    lexer.whitespace_split = True
+    begins = True
+    try:
+        for token in lexer:
+            if begins and not _READER.fullmatch(token):
+                return False
+            begins = token in _NEXT_COMMAND
+            if _OPERATOR.fullmatch(token) and not begins:
+                return False
+    except ValueError:
+        return False
+    return not begins
+
+
 def _file_marks(arguments: dict[str, Any], workspace: Path) -> Iterator[bytes]:
     """Yield each file that a command names, with what tells its content, in the order of naming.
 
     From the folder in which it starts, and from those that it says it enters.
     """
     command = arguments.get("command")
-    if not isinstance(command, str):
+    if not isinstance(command, str) or _only_reads(command):
         return
     start = workspace / str(arguments.get("cwd") or ".")
     entered = [start / name for name in _ENTERED.findall(command)[:_MOST_FOLDERS]]

@@ -38,8 +38,68 @@ def test_another_folder_is_another_call(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("command", ["./run.sh", "run.sh --fast", "sh run.sh", "cat 'run.sh'"])
+@pytest.mark.parametrize("command", ["./run.sh", "run.sh --fast", "sh run.sh", "sh 'run.sh'"])
 def test_a_script_that_changed_is_another_call(tmp_path: Path, command: str) -> None:
+    script = tmp_path / "run.sh"
+    script.write_text("echo one")
+    before = fingerprint("exec", {"command": command}, tmp_path)
+    script.write_text("echo two")
+    assert fingerprint("exec", {"command": command}, tmp_path) != before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "tail -n 100 app.log",
+        "tail app.log | grep -c 'no disk'",
+        "grep 'a|b' app.log 2>&1 | head; wc -l < app.log",
+        "date && cat app.log 2>/dev/null",
+    ],
+)
+def test_a_log_that_grows_is_no_other_call(tmp_path: Path, command: str) -> None:
+    """No program here runs what it reads; while it grows, no answer would ever be for it."""
+    log = tmp_path / "app.log"
+    log.write_text("one")
+    before = fingerprint("exec", {"command": command}, tmp_path)
+    log.write_text("one two")
+    assert fingerprint("exec", {"command": command}, tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat run.sh | sh",
+        "cat run.sh|sh",
+        "cat run.sh |& bash",
+        "date;./run.sh",
+        "date & ./run.sh",
+        "date\n./run.sh",
+        "date \\\n; ./run.sh",
+        "echo $(sh run.sh)",
+        "echo `sh run.sh`",
+        "cat <(sh run.sh)",
+        "(sh run.sh)",
+        "ls:/run.sh; cat ls:/run.sh run.sh; ls:/x",
+        "echo a' 'b ; sh run.sh 'x'",
+        "date;>out ./run.sh",
+        "date;<run.sh sh",
+        "date 2>&1 ./run.sh; ./run.sh",
+        "cat run.sh > .profile",
+        "cp run.sh .profile",
+        "uniq run.sh .profile",
+        "printf -v PATH . ; run.sh",
+        "{ sh run.sh; }",
+        "date > out || . run.sh",
+        "> out ./run.sh",
+        "2>&1 ./run.sh",
+        "X=1 ./run.sh",
+        "! ./run.sh",
+        "echo 'x' ; 'sh' run.sh",
+        "echo 'x' #' ; \n./run.sh",
+        "cat <<E | sh\n. ./run.sh\nE",
+    ],
+)
+def test_a_script_among_plain_programs_is_found(tmp_path: Path, command: str) -> None:
     script = tmp_path / "run.sh"
     script.write_text("echo one")
     before = fingerprint("exec", {"command": command}, tmp_path)
@@ -139,6 +199,15 @@ def test_calls_without_a_command_may_cover_a_session() -> None:
         "sh<run.sh",
         "sh run.sh;date",
         "(sh run.sh)",
+        "ls:/run.sh; cat ls:/run.sh run.sh; ls:/x",
+        "echo a' 'b ; sh run.sh 'x'",
+        "date;>out ./run.sh",
+        "date;<run.sh sh",
+        "date 2>&1 ./run.sh; ./run.sh",
+        "cat run.sh > .profile",
+        "cp run.sh .profile",
+        "uniq run.sh .profile",
+        "printf -v PATH . ; run.sh",
         "tool --file=run.sh",
         "cd sub && sh inner.sh",
         "date; cd 'sub'; ./inner.sh",
@@ -178,7 +247,7 @@ def test_files_that_are_named_again_and_again_are_read_once(
         return opened(path, flags)
 
     monkeypatch.setattr(os, "open", noted)
-    fingerprint("exec", {"command": "cat " + "a " * 20_000}, tmp_path)
+    fingerprint("exec", {"command": "sh " + "a " * 20_000}, tmp_path)
     assert read == [tmp_path / "a"]
 
 
@@ -186,4 +255,4 @@ def test_files_of_the_system_that_wait_for_an_event_are_not_read(tmp_path: Path)
     """/proc/kmsg and trace_pipe say that they are ordinary and empty; a reader waits in them."""
     os.mkfifo(tmp_path / "pipe")
     for name in ("/proc/kmsg", "/proc/self/status", "pipe"):
-        assert fingerprint("exec", {"command": f"cat {name}"}, tmp_path)
+        assert fingerprint("exec", {"command": f"sh {name}"}, tmp_path)

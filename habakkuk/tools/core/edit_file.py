@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import heapq
 
 from pydantic import Field
 
@@ -14,6 +15,8 @@ from habakkuk.tools.workspace import open_workspace
 _LARGEST = 20_000_000
 # How many lines are compared to find what was meant: comparing costs some 20 µs a line.
 _COMPARED = 20_000
+_WIDEST = 500
+_LIKELY = 50
 _NEAR = 0.6
 _SHOWN = 5
 
@@ -94,12 +97,25 @@ def _lines_of(old: str, text: str) -> list[int]:
 
 def _nearest(old: str, text: str) -> str:
     """Return the line that looks most like the first of `old`, as a sentence."""
-    wanted = next((line.strip() for line in old.splitlines() if line.strip()), "")
-    lines = text.splitlines()[:_COMPARED]
-    found = difflib.get_close_matches(
-        wanted[:500], [line.strip()[:500] for line in lines], 1, _NEAR
+    wanted = next((line.strip() for line in old.splitlines() if line.strip()), "")[:_WIDEST]
+    lines = text.split("\n")[:_COMPARED]
+    matcher = difflib.SequenceMatcher(b=wanted)
+    # First by a quick look at each: to compare two lines in earnest can take 5 ms.
+    rated = ((_quick(matcher, line), number) for number, line in enumerate(lines, 1))
+    likely = heapq.nlargest(_LIKELY, rated)
+    rating, number = max(
+        ((_ratio(matcher, lines[number - 1]), number) for _, number in likely), default=(0.0, 0)
     )
-    if not found:
+    if rating < _NEAR:
         return " Read the file again."
-    number, line = next((n, x) for n, x in enumerate(lines, 1) if x.strip()[:500] == found[0])
-    return f" The nearest is line {number}:\n{line[:500]}"
+    return f" The nearest is line {number}:\n{lines[number - 1][:_WIDEST]}"
+
+
+def _quick(matcher: difflib.SequenceMatcher[str], line: str) -> float:
+    matcher.set_seq1(line.strip()[:_WIDEST])
+    return matcher.real_quick_ratio() and matcher.quick_ratio()
+
+
+def _ratio(matcher: difflib.SequenceMatcher[str], line: str) -> float:
+    matcher.set_seq1(line.strip()[:_WIDEST])
+    return matcher.ratio()

@@ -47,7 +47,7 @@ def begin(run: TurnRun) -> list[StoredMessage] | None:
 
 def user_message(taken: Sequence[tuple[str, datetime]], zone: ZoneInfo) -> Message:
     """Return the messages as one, led by the time of the first: time never enters the prompt."""
-    note = Text(text=f"[{_stamp(taken[0][1], zone)}]\n")
+    note = Text(text=f"[{_stamp(taken[0][1], zone)}]\n", note=True)
     bodies = [body for body, _ in taken]
     texts = [Text(text=body + "\n") for body in bodies[:-1]] + [Text(text=bodies[-1])]
     return Message(Role.USER, (note, *texts))

@@ -117,7 +117,8 @@ class Endpoint:
 class Profile:
     """Facts about a model that shape its requests.
 
-    `simple_prompt` replaces the system prompt for models too small to follow a long one.
+    `simple_prompt` replaces the system prompt for models too small to follow a long one;
+    without `notes` they get none of the notes, which they would repeat.
     `default_max_tokens` is asked for where a format demands a number and nobody named one.
     `thinking` is the kind that the model is asked for, None for what it does by itself;
     `effort` says whether it takes a request's effort, where not every model of a format does.
@@ -125,6 +126,7 @@ class Profile:
 
     tools: bool = True
     simple_prompt: str | None = None
+    notes: bool = True
     temperature: float | None = None
     max_tokens: int | None = None
     context_window: int | None = None

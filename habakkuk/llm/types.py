@@ -19,11 +19,15 @@ class _Block(BaseModel):
 
 
 class Text(_Block):
-    """Plain text. `partial`: the provider or a stop cut it."""
+    """Plain text. `partial`: the provider or a stop cut it.
+
+    `note` is set on what nobody said: Habakkuk put it there, such as the time of a message.
+    """
 
     type: Literal["text"] = "text"
     text: str
     partial: bool = False
+    note: Literal[True] | None = None
 
 
 class Thinking(_Block):

@@ -13,6 +13,7 @@ LOCAL_MODEL = "smollm2-135m-instruct"
 
 _TOY = Profile(
     tools=False,
+    notes=False,
     simple_prompt="You are Habakkuk, a helpful assistant. Answer in one or two short sentences.",
     temperature=0.2,
     max_tokens=200,

@@ -26,12 +26,17 @@ _LONGEST_NAME = 64
 
 
 def fitted(request: LlmRequest, profile: Profile) -> LlmRequest:
-    """Return the request as the model can take it: its prompt, and no tools where it has none."""
+    """Return the request as the model can take it: its prompt, no tools or notes it cannot use."""
     system = profile.simple_prompt if profile.simple_prompt is not None else request.system
+    messages = request.messages if profile.notes else tuple(map(_without_notes, request.messages))
     if profile.tools:
-        return replace(request, system=clean(system))
-    messages = tuple(_told(request.messages))
-    return replace(request, system=clean(system), messages=messages, tools=())
+        return replace(request, system=clean(system), messages=messages)
+    return replace(request, system=clean(system), messages=tuple(_told(messages)), tools=())
+
+
+def _without_notes(message: Message) -> Message:
+    kept = (block for block in message.blocks if not (isinstance(block, Text) and block.note))
+    return replace(message, blocks=tuple(kept))
 
 
 def _told(messages: Iterable[Message]) -> Iterator[Message]:

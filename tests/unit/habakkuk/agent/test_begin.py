@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from habakkuk.agent.begin import user_message
-from habakkuk.llm.types import Role
+from habakkuk.llm.types import Role, Text
 
 MOMENT = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
 
@@ -27,6 +27,13 @@ def test_the_message_is_led_by_its_time_in_the_zone(zone: str, note: str) -> Non
     message = user_message([("hello", MOMENT)], ZoneInfo(zone))
     assert message.role is Role.USER
     assert message.text == note + "hello"
+
+
+def test_the_time_is_marked_as_a_note_which_nobody_said() -> None:
+    time, said = user_message([("hello", MOMENT)], ZoneInfo("UTC")).blocks
+    assert isinstance(time, Text)
+    assert time.note
+    assert said == Text(text="hello")
 
 
 def test_several_messages_are_one_with_the_time_of_the_first() -> None:

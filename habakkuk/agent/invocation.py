@@ -24,12 +24,16 @@ _GRACE_SECONDS = 2.0  # between asking a tool to stop and going on without it
 
 @dataclass
 class Running:
-    """One call in a thread: `ended` when the tool has, `done` when that is recorded too."""
+    """One call, from the wait for a thread on.
+
+    `begun` when the tool has, `ended` when it has too, `done` when that is recorded.
+    """
 
     call: ToolCall
     tool: Tool
     interrupt: Interrupt
     deadline: float
+    begun: bool = False
     ended: threading.Event = field(default_factory=threading.Event)
     done: threading.Event = field(default_factory=threading.Event)
 
@@ -109,6 +113,7 @@ class Invocation:
         try:
             # It may have waited for a thread until its time was over or its turn had ended.
             item.interrupt.check()
+            item.begun = True
             return item.tool.run(item.tool.parse(item.call.input), context)
         except ToolError as error:
             return ToolOutput(str(error), is_error=True)
@@ -156,4 +161,6 @@ class Invocation:
 
 
 def _timed_out(item: Running) -> str:
+    if not item.begun:
+        return f"{item.call.name} was not run: too many tools run at this moment; try again later"
     return f"{item.call.name} did not end within {item.tool.timeout_s:g} s and was given up"

@@ -240,6 +240,18 @@ def test_a_tool_that_does_not_listen_is_given_up(
     assert stack.journal(admitted)["misbehave"] == ("done", late)
 
 
+def test_a_call_that_no_thread_took_in_time_reads_that_it_did_not_run(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(invocation, "_GRACE_SECONDS", 0.05)
+    stack.container.tool_pool._executor._max_workers = 1
+    stack.start()
+    admitted = stack.say('[[tool misbehave {"how": "deaf"}]] [[tool misbehave {"how": "text"}]] go')
+    given_up, not_run = stack.reply(admitted).body.removeprefix("results: ").split(" | ")
+    assert given_up == "misbehave did not end within 0.3 s and was given up"
+    assert not_run.startswith("misbehave was not run: ")
+
+
 def test_a_late_result_is_dropped_while_the_turn_goes_on(
     stack: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -44,7 +44,7 @@ def list_dir(args: ListDirArgs, context: ToolContext) -> ToolOutput:
 
 def _entries(workspace: Workspace, path: str, depth: int, before: str) -> Iterator[str]:
     for name, found in _scan(workspace, path):
-        shown = before + name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        shown = before + _shown(name)
         if not stat.S_ISDIR(found.st_mode):
             mark = _MARKS.get(stat.S_IFMT(found.st_mode), "?")
             size = f"  {found.st_size}" if stat.S_ISREG(found.st_mode) else ""
@@ -53,6 +53,12 @@ def _entries(workspace: Workspace, path: str, depth: int, before: str) -> Iterat
         yield f"{shown}/"
         if depth > 1:
             yield from _below(workspace, f"{path}/{name}", depth - 1, f"{shown}/")
+
+
+def _shown(name: str) -> str:
+    """Return a name on one line: what does not show as itself is an escape."""
+    text = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _below(workspace: Workspace, path: str, depth: int, before: str) -> Iterator[str]:

@@ -297,3 +297,9 @@ class TestListDir:
         found = do("list_dir", ws).text.splitlines()
         assert len(found) == 501
         assert found[-1] == "[more than 500 entries; list a folder of it, or less deep]"
+
+    def test_a_name_cannot_pass_for_a_second_entry(self, ws: Path) -> None:
+        """Escaped as in JSON, so that it can be given back as it stands."""
+        for name in ("a\nkey.pem  12", "b\u202egpj.exe", "c d é 日"):
+            (ws / name).touch()
+        assert do("list_dir", ws).text == ("a\\nkey.pem  12  0\nb\\u202egpj.exe  0\nc d é 日  0")

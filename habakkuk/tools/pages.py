@@ -35,6 +35,7 @@ _CODECS = re.compile(
     "|big5(hkscs)?|euc_(jp|kr)|iso2022_jp|shift_jis|johab"
 )
 _CHARSETS = {alias: codec for alias, codec in aliases.items() if _CODECS.fullmatch(codec)}
+_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _PROGRAM = str(Path(__file__).with_name("markdown.py"))
 _HTML_LIMIT = 3_000_000
 _SECONDS = 20.0
@@ -87,6 +88,9 @@ def _decoded(fetched: Fetched, *, page: bool = False) -> str:
     if charset is None and page:
         found = _META_CHARSET.search(fetched.body[:_SNIFF])
         charset = found[1].decode("ascii", "replace") if found else None
+    if fetched.body.startswith(_MARKS):
+        # A byte order mark counts for more than what is said of the text.
+        charset = "utf_16"
     return clean(fetched.body.decode(_codec(charset or ""), "replace"))
 
 

@@ -64,6 +64,8 @@ def test_an_empty_page_gives_little_and_no_error(source: str) -> None:
         ("text/plain; charset=Windows-1251", "да".encode("cp1251"), "да"),
         ("text/plain; charset=Shift_JIS", "日本".encode("shift_jis"), "日本"),
         # Codecs of Python that are no character sets; the first takes the square of the length.
+        ("text/plain", "žluť".encode("utf-16"), "žluť"),
+        ("text/plain; charset=utf-8", b"\xfe\xff" + "žluť".encode("utf-16-be"), "žluť"),
         ("text/plain; charset=punycode", b"a-b", "a-b"),
         ("text/plain; charset=idna", b"xn--a", "xn--a"),
         ("text/plain; charset=unicode_escape", rb"\u0041", r"\u0041"),

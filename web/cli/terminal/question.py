@@ -52,8 +52,11 @@ def _arguments(tool: str, arguments: Mapping[str, Any], width: int) -> Iterator[
 
 
 def _written(value: object) -> str:
-    """Return an argument as text; one whose ends would not be seen is quoted."""
-    if isinstance(value, str) and value and value == value.strip():
+    """Return an argument as text; one whose ends would not be seen is quoted.
+
+    Line ends are seen, as a gutter with nothing behind it: nearly every file ends with one.
+    """
+    if isinstance(value, str) and value and value == value.strip(" "):
         return value
     return json.dumps(value, ensure_ascii=False)
 

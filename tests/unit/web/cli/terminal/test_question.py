@@ -57,6 +57,14 @@ def test_other_arguments_stand_below_their_names() -> None:
     ]
 
 
+def test_a_file_that_ends_as_files_do_is_shown_in_lines() -> None:
+    lines = _lines(_approval("write_file", path="a.txt", content="one\ntwo\n", old="\n\none"))
+    assert lines[3:12] == [
+        *("  content", "  | one", "  | two", "  | ", ""),
+        *("  old", "  | ", "  | ", "  | one"),
+    ]
+
+
 def test_no_line_of_an_argument_looks_like_the_lines_around_it() -> None:
     padded = "ls" + " " * 200 + "  Tool    read_file"
     lines = _lines(_approval(command=f"{padded}\n  Agent   nobody\n\n"), width=60)

@@ -15,6 +15,7 @@ from habakkuk.agent.ports import TurnPorts
 from habakkuk.agent.threads import ToolPool
 from habakkuk.agent.turn import TurnHandler
 from habakkuk.blobs.service import Blobs
+from habakkuk.channels.registry import Channels
 from habakkuk.commands.contract import Health
 from habakkuk.conversations.service import Conversations
 from habakkuk.conversations.shelf import Shelf
@@ -30,9 +31,11 @@ from habakkuk.core.redis import RedisGate
 from habakkuk.db.cooperate import cooperate_with_gevent
 from habakkuk.db.engine import Database, DatabaseAway
 from habakkuk.db.ping import ping_away
+from habakkuk.delivery.handler import DeliveryHandler
 from habakkuk.events.hub import LiveHub
 from habakkuk.events.publisher import Publisher
 from habakkuk.gateway.amend import Amendments
+from habakkuk.gateway.intake import Intake
 from habakkuk.gateway.service import Gateway
 from habakkuk.jobs.contract import JobHandler
 from habakkuk.jobs.done import DoneListener
@@ -77,6 +80,7 @@ class Container:
     models: Registry
     handlers: dict[str, JobHandler]
     tool_pool: ToolPool
+    channels: Channels
 
     @property
     def logins(self) -> Logins:
@@ -92,6 +96,11 @@ class Container:
     def amendments(self) -> Amendments:
         """Changes to messages that were let in; it holds nothing of its own."""
         return Amendments(self.database, self.gateway, self.live)
+
+    @property
+    def intake(self) -> Intake:
+        """Where webhooks come in; it holds nothing of its own."""
+        return Intake(self.channels, self.accounts, self.gateway)
 
     def warm(self) -> None:
         """Load the model SDKs and make the providers; for workers, before the first turn."""
@@ -167,6 +176,7 @@ def _assemble(settings: Settings, database: Database, redis: RedisGate, wake: Wa
         models=Registry(selection.endpoints),
         handlers=handlers,
         tool_pool=ToolPool(),
+        channels=Channels(settings.config.channels, settings.environment.values, OutsideHttp()),
     )
 
 
@@ -189,7 +199,12 @@ def _add_handlers(container: Container) -> None:
         redactor=container.redactor,
         workspace=partial(_workspace, container.settings.home),
     )
-    handlers: tuple[JobHandler, ...] = (TurnHandler(ports), TidyHandler(container.blobs))
+    undeliverable = container.approvals.undeliverable
+    handlers: tuple[JobHandler, ...] = (
+        TurnHandler(ports),
+        DeliveryHandler(container.channels, container.clock, undeliverable),
+        TidyHandler(container.blobs),
+    )
     for handler in handlers:
         if container.handlers.setdefault(handler.kind, handler) is not handler:
             raise AssertionError(f"two handlers for the job kind {handler.kind!r}")

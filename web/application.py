@@ -31,6 +31,7 @@ from web.health import Health, HealthBody
 from web.hosts import allowed_hosts
 from web.interop import openai
 from web.site import Site
+from web.webhooks.views import add_webhooks
 
 _POOL_SIZE = 20
 _APIS = (
@@ -85,6 +86,7 @@ def application(container: Container) -> Flask:
         app.register_api(api)
     add_login(app, container)
     add_dashboard(app)
+    add_webhooks(app, container)
     _add_own_routes(app, health)
     app.cli.add_command(group())
     hops = settings.config.trusted_proxies

@@ -57,6 +57,14 @@ def take_body(request: StrictRequest) -> None:
         request.strict_body = parse(raw)
 
 
+def read_bytes(request: StrictRequest, limit: int) -> bytes:
+    """Return the body as it came, at most `limit` bytes. Raises Refused and Invalid."""
+    length = request.content_length
+    if length is not None and length > limit:
+        raise Refused(413, _too_large(limit))
+    return _read(request, limit)
+
+
 def parse(raw: bytes) -> dict[str, Any]:
     """Return the JSON object in `raw`. Raises Invalid."""
     _check_depth(raw)

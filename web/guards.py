@@ -23,6 +23,7 @@ View = TypeVar("View", bound=Callable[..., Any])
 OPEN = "open"
 SIGNED_IN = "signed in"
 _NEEDS = "habakkuk_needs"
+_BYTES = "habakkuk_takes_bytes"
 _PROGRAMS = ("/api/", "/v1/")
 
 
@@ -39,6 +40,12 @@ def open_to_all(view: View) -> View:
 def for_everybody_signed_in(view: View) -> View:
     """Mark a view for whoever is known, whatever they may do."""
     return _marked(SIGNED_IN)(view)
+
+
+def takes_bytes(view: View) -> View:
+    """Mark a view that reads the body itself, since it is no JSON or its bytes are signed."""
+    setattr(view, _BYTES, True)
+    return view
 
 
 def needed(view: Callable[..., Any]) -> Scope | str | None:
@@ -123,7 +130,7 @@ def _check_scope(found: Principal, mark: Scope | str | None) -> None:
 
 
 def _body() -> None:
-    if request.routing_exception is None:
+    if request.routing_exception is None and not getattr(_view(), _BYTES, False):
         take_body(cast("StrictRequest", request))
 
 

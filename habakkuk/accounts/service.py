@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from habakkuk.accounts.store import people, tokens
+from habakkuk.accounts.store import identities, people, tokens
 from habakkuk.accounts.types import (
     DEFAULT_SCOPES,
     ROLE_SCOPES,
@@ -20,11 +20,13 @@ from habakkuk.accounts.types import (
 )
 from habakkuk.core.errors import Conflict, Invalid, NotFound
 from habakkuk.core.ids import random_id
-from habakkuk.core.text import clean
+from habakkuk.core.text import clean, shorten
 from habakkuk.db.engine import Database
 
 _PREFIX = "hab_"
 _MAX_NAME = 200
+# For the account's name and what tells two people of one name apart.
+_ROOM = 80
 _ONE_OWNER = "a server has one owner, who is neither changed nor removed"
 
 
@@ -61,6 +63,24 @@ class Accounts:
         found = people.find(self._database, clean(name.strip()))
         if found is None:
             raise NotFound(f"there is no person named {name!r}; see `habakkuk users list`")
+        return found
+
+    def of_identity(self, channel: str, account: str, external_id: str, name: str) -> User:
+        """Return the person behind an id of a channel, made as a member at the first message.
+
+        `name` is what the platform calls them: shown, and never compared (case: two people may
+        both be Bob). The caller has decided that this id may write here.
+        """
+        found = identities.find(self._database, channel, account, external_id)
+        while found is None:
+            # The owner comes first on a server that nobody has used yet.
+            self.owner()
+            called = shorten(clean(name.strip() or external_id), _MAX_NAME - _ROOM)
+            unique = f"{called} ({account} {secrets.token_hex(3)})"
+            made = User(random_id("user"), unique, Role.MEMBER)
+            if identities.add(self._database, channel, account, external_id, made):
+                return made
+            found = identities.find(self._database, channel, account, external_id)
         return found
 
     def people(self) -> Sequence[Person]:

@@ -58,7 +58,7 @@ def end_turn(run: TurnRun, ending: Ending) -> None:
         _STATES[ending.outcome],
         ending.step,
         ending.messages,
-        _chat_message(ending),
+        replace(_chat_message(ending), target=run.turn.target),
         ending.error,
     )
     if hotpath.end(context.database, run.turn, context.fence, written) is None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from habakkuk.agent.approval.words import question
 from habakkuk.agent.run import TurnRun
 from habakkuk.conversations.store import addresses, chat, journal, turns
 from habakkuk.conversations.types import Author, ChatKind, ChatState, NewChatMessage
@@ -89,6 +90,8 @@ class CallRecord:
                     ChatKind.APPROVAL,
                     {"approval": wait.id, **wait.payload},
                     turn_id=run.turn.id,
+                    target=run.turn.target,
+                    outside=question(wait.payload),
                 )
                 chat.add(work, run.turn.conversation_id, row)
         context.failpoints.hit("approval.ask.after")

@@ -83,7 +83,9 @@ class TurnHandler:
             chat.take(work, turn.conversation_id, turn.id)
             body = f"This message could not be answered: {reason}. {_RETRY}"
             kind, outcome = ChatKind.ERROR, Outcome.FAILED
-        row = NewChatMessage(Author.SYSTEM, body, ChatState.SENT, kind, turn_id=turn.id)
+        row = NewChatMessage(
+            Author.SYSTEM, body, ChatState.SENT, kind, turn_id=turn.id, target=turn.target
+        )
         turns.end(work, turn.id, outcome, chat.add(work, turn.conversation_id, row))
 
     def reopen(self, work: Work, job: Job) -> None:

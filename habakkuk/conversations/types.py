@@ -20,6 +20,25 @@ class Address:
     thread: str = ""
 
 
+# The key of a turn's reply_to under which its target stands.
+TARGET = "target"
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where answers go outside, fixed when the message came in: never "the last channel" (K59).
+
+    `account` is a name in config.yaml, the other ids are the platform's; `message` is what is
+    answered. `queue` is who sends: any worker, or the process that holds the connection.
+    """
+
+    account: str
+    chat: str
+    thread: str = ""
+    message: str | None = None
+    queue: str = "deliveries"
+
+
 @dataclass(frozen=True)
 class Conversation:
     """An address with its current session."""
@@ -91,7 +110,10 @@ class ChatMessage:
 
 @dataclass(frozen=True)
 class NewChatMessage:
-    """A chat message to write; `remote_id` is unique per account."""
+    """A chat message to write; `remote_id` is unique per account.
+
+    With a `target` it goes outside, too, as `outside` where that says more than the body.
+    """
 
     author: Author
     body: str
@@ -102,6 +124,8 @@ class NewChatMessage:
     account: str | None = None
     remote_id: str | None = None
     turn_id: str | None = None
+    target: Target | None = None
+    outside: str = ""
 
 
 class Outcome(StrEnum):
@@ -130,6 +154,12 @@ class Turn:
     outcome: Outcome | None
     reply_seq: int | None
     created: datetime
+
+    @property
+    def target(self) -> Target | None:
+        """Where the answer goes outside; None for local conversations."""
+        found = self.reply_to.get(TARGET)
+        return Target(**found) if found else None
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 import socket
 import ssl
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -45,6 +46,8 @@ _FORBIDDEN = re.compile(
 _AUTHORITY_END = re.compile("[/?#]")
 _AGENT = "Habakkuk/1 (personal agent)"
 _ITSELF = "this server itself"
+# Raised before the first byte of a request has left.
+_BEFORE_SENDING = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.InvalidURL)
 
 Resolve = Callable[[str, int], Sequence[AddressInfo]]
 Connect = Callable[[socket.socket, Any], None]
@@ -55,7 +58,15 @@ class HttpRefused(ExternalError):
 
 
 class HttpFailed(ExternalError):
-    """The address was called, and no usable answer came."""
+    """The address was called, and no usable answer came.
+
+    `sent`: the request may have arrived, so that what it asks for may have happened.
+    """
+
+    def __init__(self, message: str, *, retryable: bool = False, sent: bool = True) -> None:
+        """Keep what is known of the request."""
+        super().__init__(message, retryable=retryable)
+        self.sent = sent
 
 
 @dataclass(frozen=True)
@@ -75,6 +86,16 @@ class Fetched:
     content_type: str
     body: bytes
     cut: bool
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request to an interface; headers are sent as they stand."""
+
+    method: str
+    url: str
+    body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
@@ -117,9 +138,40 @@ class OutsideHttp:
         within the limits, and Interrupted.
         """
         target = checked_url(url)
+        with self._client(limits, interrupt, self._checked) as client:
+            return self._follow(client, target, dict(headers or {}), limits)
+
+    def call(
+        self, request: Request, limits: Limits, interrupt: Interrupt, *, trusted: bool = False
+    ) -> Fetched:
+        """Send one request; a redirect is returned as it came, since its target is another one.
+
+        `trusted`: the operator named the address, so it may be on this machine or network. Raises
+        as get does.
+        """
+        target = checked_url(request.url)
+        resolve = self._resolve if trusted else self._checked
+        with self._client(limits, interrupt, resolve) as client:
+            response = client.send(
+                client.build_request(
+                    request.method, target, headers=_headers(request.headers), content=request.body
+                ),
+                stream=True,
+                follow_redirects=False,
+            )
+            try:
+                return _read(response, limits)
+            finally:
+                response.close()
+
+    @contextmanager
+    def _client(
+        self, limits: Limits, interrupt: Interrupt, resolve: Resolve
+    ) -> Iterator[httpx2.Client]:
+        """Give a client for one fetch, whose failures become ours."""
         calls = Calls()
         call = Call(limits.seconds)
-        transport = LineTransport(LineBackend(calls, self._checked, self._connect), self._trust)
+        transport = LineTransport(LineBackend(calls, resolve, self._connect), self._trust)
         timeout = httpx2.Timeout(limits.seconds)
         with (
             interrupt.freeing(call.cut),
@@ -127,14 +179,17 @@ class OutsideHttp:
             httpx2.Client(transport=transport, timeout=timeout, trust_env=False) as client,
         ):
             try:
-                return self._follow(client, target, dict(headers or {}), limits)
+                yield client
             except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL) as error:
                 interrupt.check()
+                sent = not isinstance(error, _BEFORE_SENDING)
                 if call.late:
                     raise HttpFailed(
-                        f"no whole answer came within {limits.seconds:g} s", retryable=True
+                        f"no whole answer came within {limits.seconds:g} s",
+                        retryable=True,
+                        sent=sent,
                     ) from error
-                raise HttpFailed(_failure(error), retryable=True) from error
+                raise HttpFailed(_failure(error), retryable=True, sent=sent) from error
 
     def _follow(
         self, client: httpx2.Client, target: httpx2.URL, headers: dict[str, str], limits: Limits

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
-from habakkuk.conversations.types import Address
+from habakkuk.conversations.types import Address, Target
 from habakkuk.core.errors import Invalid
 from habakkuk.core.ids import derive
 from habakkuk.core.text import clean, clean_json
@@ -27,6 +27,7 @@ def cleaned(inbound: Inbound) -> Inbound:
         remote_id=_remote_id(inbound.remote_id),
         seed=clean_json(inbound.seed),
         reply_to=clean_json(inbound.reply_to),
+        target=_target(inbound.target),
         cursor=_cursor(inbound.cursor),
     )
 
@@ -44,6 +45,10 @@ def _remote_id(remote_id: str | None) -> str | None:
         return None
     made = clean(remote_id)
     return made if len(made.encode()) <= _LONGEST_ID else derive("long", made)
+
+
+def _target(target: Target | None) -> Target | None:
+    return target and Target(**clean_json(asdict(target)))
 
 
 def _cursor(cursor: Cursor | None) -> Cursor | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from habakkuk.agent.approval import store as approvals
 from habakkuk.agent.approval.service import Approvals, may_answer, read_words
@@ -13,6 +14,7 @@ from habakkuk.commands.contract import Command, CommandContext, Health
 from habakkuk.commands.registry import CommandRegistry, allowed
 from habakkuk.conversations.store import addresses, chat, hotpath, turns
 from habakkuk.conversations.types import (
+    TARGET,
     Author,
     ChatKind,
     ChatState,
@@ -128,7 +130,7 @@ class Gateway:
             self._approvals.answer_in(work, inbound.user, asked[0], answer, reason)
             seq = chat.add(work, conversation.id, _command_row(inbound))
             reply = f"{_DONE[answer]}: {asked[0].tool}."
-            chat.add(work, conversation.id, _reply_row(reply))
+            chat.add(work, conversation.id, _reply_row(inbound, reply))
             return Admitted(conversation.id, conversation.session_id, seq or 0, None, reply)
 
     def _admit_message(self, inbound: Inbound) -> Admitted:
@@ -190,7 +192,7 @@ class Gateway:
             turn_id=_turn_id(inbound),
             agents=[inbound.agent] if inbound.agent else list(config.agents),
             origin=inbound.origin,
-            reply_to=inbound.reply_to | ({"attended": True} if inbound.attended else {}),
+            reply_to=_reply_to(inbound),
             payload={"seed": inbound.seed} if inbound.seed else {},
             kind=TURN_KIND,
             queue=str(Queue.TURNS),
@@ -306,7 +308,7 @@ class Gateway:
             inbound.session_id is not None,
         )
         reply = command.run(context, call.arguments)
-        seq = chat.add(work, conversation.id, _reply_row(reply))
+        seq = chat.add(work, conversation.id, _reply_row(inbound, reply))
         return Admitted(conversation.id, conversation.session_id, seq or 0, None, reply)
 
 
@@ -315,6 +317,12 @@ def _turn_id(inbound: Inbound) -> str:
         return random_id("turn")
     address = inbound.address
     return derive("turn", address.channel, address.account, inbound.remote_id)
+
+
+def _reply_to(inbound: Inbound) -> dict[str, Any]:
+    attended = {"attended": True} if inbound.attended else {}
+    outside = {TARGET: asdict(inbound.target)} if inbound.target else {}
+    return {**inbound.reply_to, **attended, **outside}
 
 
 def _command_row(inbound: Inbound) -> NewChatMessage:
@@ -329,8 +337,10 @@ def _command_row(inbound: Inbound) -> NewChatMessage:
     )
 
 
-def _reply_row(text: str) -> NewChatMessage:
-    return NewChatMessage(Author.SYSTEM, text, ChatState.SENT, ChatKind.COMMAND)
+def _reply_row(inbound: Inbound, text: str) -> NewChatMessage:
+    return NewChatMessage(
+        Author.SYSTEM, text, ChatState.SENT, ChatKind.COMMAND, target=inbound.target
+    )
 
 
 def _admitted(asked: hotpath.Acceptance, accepted: hotpath.Accepted) -> Admitted:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from habakkuk.accounts.types import User
-from habakkuk.conversations.types import Address
+from habakkuk.conversations.types import Address, Target
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,8 @@ class Inbound:
     waits for an answer of its own, so it may join a turn that has not begun. `session_id`
     continues that session whatever the conversation's current one is. `attended`: the person can
     be asked while the turn runs; without it what needs approval is denied at once. `approves`: a
-    yes or no of theirs answers an open question, as far as their role goes. `seed` is what a new
+    yes or no of theirs answers an open question, as far as their role goes. `target` is where
+    answers go outside, None where they are only shown here. `seed` is what a new
     session starts with, as transcript JSON. `agent` None keeps the conversation's agent.
     """
 
@@ -42,6 +43,7 @@ class Inbound:
     approves: bool = False
     seed: list[dict[str, Any]] = field(default_factory=list)
     reply_to: dict[str, Any] = field(default_factory=dict)
+    target: Target | None = None
     cursor: Cursor | None = None
 
 

@@ -10,12 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any
 
 from habakkuk.core.errors import LlmError
+from habakkuk.core.retry_after import seconds_of
 from habakkuk.core.text import clean, shorten
 from habakkuk.llm.contract import (
     AuthFailed,
@@ -81,7 +80,6 @@ _OVERFLOW_TEXT = re.compile(
 )
 _BILLING_TEXT = re.compile(r"credit balance is too low", re.IGNORECASE)
 _MISSING_TEXT = re.compile(r"model\b.{0,80}(does not exist|not found|no such)", re.IGNORECASE)
-_LONGEST_WAIT = 3600.0
 _SHORTEST_SECRET = 4
 _STATUSES = range(400, 600)
 _REDIRECTS = range(300, 400)
@@ -104,7 +102,7 @@ def read_fault(body: object, status: int = 0, headers: Mapping[str, str] | None 
         error = error[0]
     if isinstance(error, dict) and isinstance(error.get("error"), dict):
         error = error["error"]
-    fault = Fault(status=status, retry_after=_retry_after(headers or {}))
+    fault = Fault(status=status, retry_after=seconds_of(headers or {}))
     if not isinstance(error, dict):
         return replace(
             fault, status=0 if status == HTTPStatus.OK else status, text=str(error or "")
@@ -223,33 +221,6 @@ def hide_secrets(text: str, endpoint: Endpoint) -> str:
         if len(secret) >= _SHORTEST_SECRET:
             text = text.replace(secret, "***")
     return text
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a response names; a date counts from now."""
-    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        value = headers.get(name)
-        seconds = _seconds(value) if value else None
-        if seconds is not None:
-            return min(max(0.0, seconds * scale), _LONGEST_WAIT)
-    return None
-
-
-def _seconds(value: str) -> float | None:
-    try:
-        found = float(value)
-    except ValueError:
-        return _until(value)
-    return found if found == found else None  # noqa: PLR0124 - NaN is the one that differs
-
-
-def _until(value: str) -> float | None:
-    try:
-        moment = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return (aware - datetime.now(UTC)).total_seconds()
 
 
 def plain_headers(headers: Mapping[Any, Any]) -> dict[str, str]:

@@ -98,7 +98,7 @@ class Stack:
     def start(self, points: Points | None = None) -> Host:
         """Run turns in this process, as one worker."""
         source = replace(self.container, failpoints=points) if points else self.container
-        host = Host(source, Identity("test", "worker", "0"), {"turns": 8})
+        host = Host(source, Identity("test", "worker", "0"), {"turns": 8, "deliveries": 4})
         # Known before it is open: one that never opens must not go on after its test.
         self._offer.host = host
         host.start()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from habakkuk.agent.approval import store
-from habakkuk.agent.approval.types import APPROVAL, EXPIRES_SECONDS, Answer
+from habakkuk.agent.approval.types import APPROVAL, EXPIRES_SECONDS, UNDELIVERED, Answer
 from habakkuk.agent.run import TurnRun
 from habakkuk.core.ids import derive
 from habakkuk.jobs.types import CANCELLED, EXPIRED, NewWait, Wait
@@ -24,6 +24,7 @@ _CHANGED = (
 )
 _FORBIDDEN = "{tool} was not run: {why}"
 _LATE = "nobody answered within 15 minutes, so {tool} was not run"
+_UNDELIVERED = "the user could not be asked ({reason}), so {tool} was not run"
 _DENIED = "the user did not allow {tool}{reason}"
 
 
@@ -71,6 +72,8 @@ class Gate:
         if wait.outcome == CANCELLED:
             return f"{call.name} was not run: the turn was stopped"
         reason = (wait.answer or {}).get("reason", "")
+        if wait.outcome == UNDELIVERED:
+            return _UNDELIVERED.format(tool=call.name, reason=reason)
         return _DENIED.format(tool=call.name, reason=f": {reason}" if reason else "")
 
     def wait_id(self, call: ToolCall) -> str:

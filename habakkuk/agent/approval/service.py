@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from habakkuk.accounts.types import Role, User
 from habakkuk.agent.approval import store
-from habakkuk.agent.approval.types import Answer, Approval
+from habakkuk.agent.approval.types import UNDELIVERED, Answer, Approval
 from habakkuk.conversations.store import addresses
 from habakkuk.core.errors import Conflict, Invalid, NotFound
 from habakkuk.core.text import clean
@@ -65,6 +65,11 @@ class Approvals:
             raise Conflict("this was answered already, or its time is over")
         if answer is Answer.SESSION:
             store.grant(work, approval.session_id, approval.fingerprint, user.id)
+
+    def undeliverable(self, approval_id: str, reason: str) -> None:
+        """Deny a question that nobody will see; nothing when it is answered by now (case K55)."""
+        with self._database.transaction() as work:
+            self._jobs.resolve(work, approval_id, UNDELIVERED, {"reason": clean(reason)})
 
 
 def may_answer(user: User, approval: Approval) -> bool:

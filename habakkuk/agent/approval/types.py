@@ -11,6 +11,9 @@ APPROVAL = "approval"
 # Seed, Permissions: a chat has 15 minutes, then the step is skipped.
 EXPIRES_SECONDS = 15 * 60.0
 
+# The outcome of a question that could not be put to anybody.
+UNDELIVERED = "undelivered"
+
 
 class Answer(StrEnum):
     """What a person can say. SESSION covers the very same call again in this session."""

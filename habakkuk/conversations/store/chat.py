@@ -9,12 +9,13 @@ from typing import Any
 import orjson
 from sqlalchemy import Row, text
 
+from habakkuk.conversations.store import outgoing
 from habakkuk.conversations.types import Author, ChatKind, ChatMessage, ChatState, NewChatMessage
 from habakkuk.db.engine import Database, Work
 
 _COLUMNS = "conversation_id, seq, author, kind, body, data, state, turn_id, created"
 # The counter moves only when the row went in, so a repeated message leaves no gap.
-_ADD = text("""
+_ADDED = """
     WITH added AS (
         INSERT INTO chat_messages (conversation_id, seq, author, kind, user_id, account, remote_id,
                                    body, data, state, turn_id)
@@ -22,13 +23,18 @@ _ADD = text("""
                CAST(:data AS jsonb), :state, :turn_id
         FROM conversations c WHERE c.id = :conversation_id
         ON CONFLICT (account, remote_id) WHERE remote_id IS NOT NULL DO NOTHING
-        RETURNING seq
+        RETURNING conversation_id, seq, turn_id
     ), counted AS (
         UPDATE conversations SET next_seq = next_seq + 1, updated = now()
         WHERE id = :conversation_id AND EXISTS (SELECT 1 FROM added)
     )
-    SELECT seq FROM added
-""")
+"""
+_ADD = text(f"{_ADDED} SELECT seq FROM added")
+_ADD_AND_SEND = text(
+    _ADDED
+    + outgoing.DELIVERY.format(said="SELECT * FROM added")
+    + f"SELECT seq, {outgoing.WAKE} FROM added"
+)
 _REQUEUE = text("""
     UPDATE chat_messages SET state = 'queued'
     WHERE conversation_id = :conversation_id AND turn_id = :turn_id AND author = 'user'
@@ -93,10 +99,13 @@ _ONE = text(f"""
 def add(work: Work, conversation_id: str, message: NewChatMessage) -> int | None:
     """Write one message and return its seq; None when its remote id is known already.
 
+    With a target it becomes a delivery in the same statement.
+
     The conversation row must be locked by `work`.
     """
+    sends = message.target is not None
     row = work.execute(
-        _ADD,
+        _ADD_AND_SEND if sends else _ADD,
         conversation_id=conversation_id,
         author=message.author,
         kind=message.kind,
@@ -107,6 +116,7 @@ def add(work: Work, conversation_id: str, message: NewChatMessage) -> int | None
         data=orjson.dumps(message.data).decode(),
         state=message.state,
         turn_id=message.turn_id,
+        **(outgoing.parameters(message) if sends else {}),
     ).one_or_none()
     return row.seq if row else None
 

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Row, text
 
+from habakkuk.conversations.store import outgoing
 from habakkuk.conversations.types import Address, NewChatMessage, Outcome, StoredMessage, Turn
 from habakkuk.db.engine import Database, Work
 from habakkuk.jobs.types import JobState
@@ -90,7 +91,7 @@ _OPEN_TRANSCRIPT = text("""
            + item.n, :turn_id, CAST(item.n AS int) - 1, item.m ->> 'role', item.m -> 'blocks'
     FROM jsonb_array_elements(CAST(:messages AS jsonb)) WITH ORDINALITY AS item(m, n)
 """)
-_END = text("""
+_ENDED = """
     WITH conv AS MATERIALIZED (
         SELECT id, next_seq FROM conversations WHERE id = :conversation_id FOR NO KEY UPDATE
     ), job AS (
@@ -121,11 +122,21 @@ _END = text("""
         UPDATE waits w SET resolved_at = clock_timestamp(), outcome = 'cancelled'
         FROM job WHERE w.job_id = job.id AND w.resolved_at IS NULL
     )
+"""
+_NOTICE = """
     SELECT conv.next_seq AS seq,
            pg_notify('hab_done', json_build_object(
                'job', job.id, 'key', job.serial_key, 'state', job.state)\\:\\:text)
-    FROM conv, job
-""")
+"""
+_END = text(f"{_ENDED} {_NOTICE} FROM conv, job")
+_END_AND_SEND = text(
+    _ENDED
+    + outgoing.DELIVERY.format(
+        said="SELECT conv.id AS conversation_id, conv.next_seq AS seq, job.id AS turn_id"
+        " FROM conv, job"
+    )
+    + f"{_NOTICE}, {outgoing.WAKE} FROM conv, job"
+)
 
 
 @dataclass(frozen=True)
@@ -258,8 +269,9 @@ def open_transcript(
 
 def end(database: Database, turn: Turn, fence: int, ending: TurnEnd) -> int | None:
     """Write the end of a turn and of its job; the chat row's seq, None when the lease is lost."""
+    sends = ending.shown.target is not None
     rows = database.run(
-        _END,
+        _END_AND_SEND if sends else _END,
         conversation_id=turn.conversation_id,
         session_id=turn.session_id,
         turn_id=turn.id,
@@ -273,6 +285,7 @@ def end(database: Database, turn: Turn, fence: int, ending: TurnEnd) -> int | No
         body=ending.shown.body,
         data=orjson.dumps(ending.shown.data).decode(),
         outcome=str(ending.outcome),
+        **(outgoing.parameters(ending.shown) if sends else {}),
     )
     return rows[0].seq if rows else None
 

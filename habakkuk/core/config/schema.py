@@ -133,6 +133,27 @@ class CommandLimits(_Section):
     file_size: Size | None = 20 * 10**9
 
 
+class UnknownPolicy(StrEnum):
+    """What becomes of a message of which nobody can say whether it arrived."""
+
+    RESEND = "resend"
+    HOLD = "hold"
+
+
+class ChannelConfig(_Section):
+    """One account of a channel. What it needs beside this stands in the channel's own settings.
+
+    Nobody may write who is not in `allow_from`; "*" stands for everybody.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    type: Name
+    agent: Name | None = None
+    allow_from: list[str] = []
+    unknown: Annotated[UnknownPolicy, Field(strict=False)] = UnknownPolicy.RESEND
+
+
 class GatewayConfig(_Section):
     """How messages come in."""
 
@@ -159,6 +180,7 @@ class Config(_Section):
     providers: dict[Name, ProviderConfig] = {}
     agents: dict[Name, AgentConfig] = {"habakkuk": AgentConfig()}
     default_agent: Name | None = None
+    channels: dict[Name, ChannelConfig] = {}
     workers: WorkerPools = WorkerPools()
     commands: CommandLimits = CommandLimits()
     gateway: GatewayConfig = GatewayConfig()

@@ -44,10 +44,14 @@ class Settings:
         What the config names as a secret, the providers' own headers, and the variables whose name
         says so.
         """
-        providers = self.config.providers.values()
-        named = (self.secret(provider.api_key_env) for provider in providers)
+        config = self.config
+        providers = config.providers.values()
+        named = [provider.api_key_env for provider in providers]
+        for channel in config.channels.values():
+            named += [str(v) for k, v in (channel.model_extra or {}).items() if k.endswith("_env")]
+        values = filter(None, map(self.secret, named))
         headers = (value for provider in providers for value in provider.headers.values())
-        return [*secret_values(self.environment.values), *filter(None, named), *headers]
+        return [*secret_values(self.environment.values), *values, *headers]
 
 
 def load_settings(environment: Environment | None = None) -> Settings:

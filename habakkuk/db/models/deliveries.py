@@ -37,16 +37,21 @@ class Delivery(Base):
 
 
 class DeliveryChunk(Base):
-    """One platform message. Found in sending after a crash, its outcome is unknown."""
+    """One platform message. Found in sending after a crash, its outcome is unknown.
+
+    `uncertain` counts the repeats that the platform may have shown twice.
+    """
 
     __tablename__ = "delivery_chunks"
 
     delivery_id: Mapped[Key] = mapped_column(ForeignKey("deliveries.id", ondelete="CASCADE"))
     n: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     key: Mapped[str]
+    body: Mapped[str]
     state: Mapped[str] = mapped_column(server_default="pending")
     platform_id: Mapped[str | None]
     attempts: Mapped[int] = mapped_column(server_default="0")
+    uncertain: Mapped[int] = mapped_column(server_default="0")
     updated: Mapped[Created]
 
     __table_args__ = (

@@ -1,0 +1,1 @@
+"""The chat platforms: one folder each, found by its manifest and never listed."""

@@ -1,0 +1,1 @@
+"""The webhook channel: signed requests in and out, for anyone's own client."""

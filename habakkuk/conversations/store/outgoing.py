@@ -1,0 +1,56 @@
+"""What is said in a conversation outside: a delivery and its job, written with the chat row.
+
+The parts here complete a statement that writes a chat row, so that row, delivery and job stand or
+fall together. The delivery's id comes from the row, so that no rerun makes a second one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import orjson
+
+from habakkuk.conversations.types import ChatKind, NewChatMessage
+
+# A day of tries at the longest back-off of five minutes; then the answer is of no use any more.
+_TRIES = 400
+# To follow the last CTE of a statement; `said` gives conversation_id, seq and turn_id.
+DELIVERY = f"""
+    , going AS (
+        INSERT INTO deliveries (id, conversation_id, turn_id, body)
+        SELECT 'dl_' || s.conversation_id || '_' || s.seq, s.conversation_id, s.turn_id,
+               CAST(:going AS jsonb)
+        FROM ({{said}}) s
+        RETURNING id, conversation_id
+    ), sending AS (
+        INSERT INTO jobs (id, kind, queue, serial_key, max_attempts)
+        SELECT g.id, 'delivery', :going_by, 'd:' || g.conversation_id, {_TRIES} FROM going g
+        RETURNING id, queue
+    )
+"""
+# A column of the last SELECT: a part that nothing reads would not be run.
+WAKE = "(SELECT count(pg_notify('hab_wake', s.queue || ' ' || s.id)) FROM sending s) AS woken"
+
+
+def parameters(message: NewChatMessage) -> dict[str, Any]:
+    """Return the parameters of a message with a target."""
+    target = message.target
+    assert target is not None, "what goes nowhere is not delivered"  # noqa: S101 - a programmer's error
+    body = {
+        "target": asdict(target),
+        "text": message.outside or _text(message),
+        "kind": _kind(message),
+        "data": {k: v for k, v in message.data.items() if k == "approval"},
+    }
+    return {"going": orjson.dumps(body).decode(), "going_by": target.queue}
+
+
+def _text(message: NewChatMessage) -> str:
+    """Return the answer with what Habakkuk says beside it."""
+    notice = message.data.get("notice")
+    return f"{message.body}\n\n{notice}" if notice else message.body
+
+
+def _kind(message: NewChatMessage) -> str:
+    return "answer" if message.kind is ChatKind.MESSAGE else str(message.kind)

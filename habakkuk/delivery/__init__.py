@@ -1,0 +1,1 @@
+"""Messages out: split, sent, made certain when their outcome is unknown, and recorded."""

@@ -1,0 +1,204 @@
+"""The job kind `delivery`: one answer to its platform, each message once (design: blueprint §8).
+
+Before a message goes out its chunk is committed as sending, and as sent with the platform's id
+afterwards. A chunk that a later run finds in sending, or whose outcome the platform did not tell,
+is unknown: a platform that drops repeated keys gets it again, one that can be asked is asked, and
+for any other the account's policy decides, counted and visible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+from habakkuk.channels.contract import (
+    Certainty,
+    NotSent,
+    OutboundMessage,
+    OutcomeUnknown,
+    Receipt,
+)
+from habakkuk.channels.registry import Adapter, Channels, Line
+from habakkuk.core.clock import Clock
+from habakkuk.core.config.schema import UnknownPolicy
+from habakkuk.core.errors import ConfigurationError
+from habakkuk.core.ids import derive
+from habakkuk.core.interrupt import Interrupted, Reason
+from habakkuk.db.engine import Work
+from habakkuk.delivery import store
+from habakkuk.delivery.split import split
+from habakkuk.delivery.types import Chunk, ChunkState, Delivery, DeliveryState, Mark
+from habakkuk.jobs.contract import JobContext
+from habakkuk.jobs.store.lease import Lease
+from habakkuk.jobs.types import Job, JobState, Queue
+
+DELIVERY_KIND = "delivery"
+# Nobody wants yesterday's answers when a server comes back (reliability.md, §2.7).
+_LONGEST = timedelta(hours=24)
+_LATE = "it was not sent within a day"
+_HELD = (
+    "whether the last message arrived is unknown, and the account says to hold it then; retry the"
+    " job to send it, maybe a second time"
+)
+
+Undeliverable = Callable[[str, str], None]
+
+
+class DeliveryHandler:
+    """Sends what the conversations have to say outside."""
+
+    kind = DELIVERY_KIND
+    queue = Queue.DELIVERIES
+
+    def __init__(self, channels: Channels, clock: Clock, undeliverable: Undeliverable) -> None:
+        """`undeliverable` is told of a question (its wait) that nobody will see, and why."""
+        self._channels = channels
+        self._clock = clock
+        self._undeliverable = undeliverable
+
+    def run(self, context: JobContext) -> None:
+        """Send what has not been sent."""
+        delivery = store.load(context.database, context.job.id)
+        if delivery is None:
+            return
+        try:
+            if self._clock.now() - delivery.created > _LONGEST:
+                _Sending(context, delivery).end(DeliveryState.EXPIRED, _LATE)
+                return
+            _Sending(context, delivery).send(self._line(delivery))
+        except NotSent as error:
+            if not error.retryable:
+                self._cannot_ask(delivery, str(error))
+            raise
+
+    def lock(self, work: Work, job: Job) -> None:
+        """Need no lock before the job's."""
+
+    def ended(self, work: Work, job: Job, state: JobState, reason: str) -> None:
+        """Note that the delivery was given up."""
+        store.give_up(work, job.id, reason if state is JobState.FAILED else f"{state}: {reason}")
+
+    def reopen(self, work: Work, job: Job) -> None:
+        """Let it go out once more."""
+        store.reopen(work, job.id)
+
+    def _line(self, delivery: Delivery) -> Line:
+        name = delivery.target.account
+        try:
+            line = self._channels.line(name)
+        except ConfigurationError as error:
+            raise NotSent(str(error), retryable=True) from error
+        if line is None:
+            raise NotSent(f"the account {name!r} is no longer in config.yaml")
+        return line
+
+    def _cannot_ask(self, delivery: Delivery, reason: str) -> None:
+        """Deny a question that nobody will see, before its delivery is given up (case K55)."""
+        approval = delivery.data.get("approval")
+        if approval is not None:
+            self._undeliverable(approval, reason)
+
+
+class _Sending:
+    """One run of one delivery."""
+
+    def __init__(self, context: JobContext, delivery: Delivery) -> None:
+        self._context = context
+        self._delivery = delivery
+        self._lease = Lease(delivery.id, context.fence)
+
+    def send(self, line: Line) -> None:
+        """Send every chunk in order, and end the delivery with the last."""
+        chunks = self._delivery.chunks or self._plan(line)
+        for chunk in chunks:
+            if chunk.state is ChunkState.SENT:
+                continue
+            receipt = self._settled(line, chunk, len(chunks))
+            if receipt is None:
+                return
+            sent = Mark(chunk.n, ChunkState.SENT, receipt.id)
+            if chunk.n == len(chunks):
+                self.end(DeliveryState.SENT, last=sent)
+                return
+            self._mark(sent)
+        self.end(DeliveryState.SENT)
+
+    def end(self, state: DeliveryState, error: str | None = None, last: Mark | None = None) -> None:
+        """End delivery and job in one commit."""
+        context = self._context
+        self._hit("delivery.end.before")
+        self._held(store.end(context.database, self._lease, state, error, last))
+        context.finished_elsewhere()
+        self._hit("delivery.end.after")
+
+    def _plan(self, line: Line) -> Sequence[Chunk]:
+        """Store the parts: a later run sends the same, whatever limits or code say by then."""
+        delivery, adapter = self._delivery, line.adapter
+        parts = split(delivery.text, adapter.limit, adapter.manifest.unit)
+        chunks = [
+            Chunk(n, derive("msg", delivery.id, str(n)), part, ChunkState.PENDING)
+            for n, part in enumerate(parts, 1)
+        ]
+        self._held(store.plan(self._context.database, self._lease, chunks))
+        self._hit("delivery.plan.after")
+        return chunks
+
+    def _settled(self, line: Line, chunk: Chunk, parts: int) -> Receipt | None:
+        """Return the receipt of a chunk, sent now or before; None when the delivery is held."""
+        adapter = line.adapter
+        message = self._message(chunk, parts)
+        repeat = chunk.state in {ChunkState.SENDING, ChunkState.UNKNOWN}
+        if repeat and adapter.certainty is Certainty.READ_BACK:
+            found = adapter.find(message)
+            if found is not None:
+                return found
+        doubtful = repeat and adapter.certainty is Certainty.NONE
+        if doubtful and line.config.unknown is UnknownPolicy.HOLD and not self._let_go():
+            self.end(DeliveryState.HELD, _HELD, Mark(chunk.n, ChunkState.UNKNOWN))
+            return None
+        self._mark(Mark(chunk.n, ChunkState.SENDING, uncertain=doubtful))
+        self._hit("delivery.send.before")
+        return self._sent(adapter, chunk, message)
+
+    def _let_go(self) -> bool:
+        """Whether a person asked for it: pending again, though it was split before."""
+        return self._delivery.state is DeliveryState.PENDING and bool(self._delivery.chunks)
+
+    def _sent(self, adapter: Adapter, chunk: Chunk, message: OutboundMessage) -> Receipt:
+        try:
+            receipt = adapter.send(message)
+        except NotSent as error:
+            lasting = ChunkState.PENDING if error.retryable else ChunkState.FAILED
+            self._mark(Mark(chunk.n, lasting))
+            raise
+        except OutcomeUnknown:
+            self._mark(Mark(chunk.n, ChunkState.UNKNOWN))
+            raise
+        self._hit("delivery.send.after")
+        return receipt
+
+    def _message(self, chunk: Chunk, parts: int) -> OutboundMessage:
+        delivery, target = self._delivery, self._delivery.target
+        return OutboundMessage(
+            key=chunk.key,
+            chat=target.chat,
+            thread=target.thread,
+            text=chunk.body,
+            kind=delivery.kind,
+            reply_to=target.message,
+            turn=delivery.turn_id,
+            part=chunk.n,
+            parts=parts,
+            approval=delivery.data.get("approval"),
+        )
+
+    def _mark(self, mark: Mark) -> None:
+        self._held(store.mark(self._context.database, self._lease, mark))
+
+    @staticmethod
+    def _held(held: bool) -> None:  # noqa: FBT001 - the answer of every statement
+        if not held:
+            raise Interrupted(Reason.LEASE_LOST)
+
+    def _hit(self, name: str) -> None:
+        self._context.failpoints.hit(name)

@@ -1,0 +1,164 @@
+"""SQL of deliveries. Every write proves the fence of the job that does it, in its statement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+from sqlalchemy import Row, text
+
+from habakkuk.conversations.types import Target
+from habakkuk.db.engine import Database, Work
+from habakkuk.delivery.types import Chunk, ChunkState, Delivery, DeliveryState, Mark
+from habakkuk.jobs.store.lease import Lease
+from habakkuk.jobs.types import JobState
+
+_LOAD = text("""
+    SELECT d.id, d.turn_id, d.body, d.state, d.created, (
+        SELECT coalesce(
+            jsonb_agg(jsonb_build_array(c.n, c.key, c.body, c.state) ORDER BY c.n), '[]')
+        FROM delivery_chunks c WHERE c.delivery_id = d.id
+    ) AS chunks
+    FROM deliveries d WHERE d.id = :id
+""")
+_HELD = """
+    WITH held AS MATERIALIZED (
+        SELECT j.id FROM jobs j WHERE j.id = :id AND j.fence = :fence AND j.state = 'running'
+        FOR NO KEY UPDATE OF j
+    )"""
+_PLAN = text(f"""{_HELD}, planned AS (
+        INSERT INTO delivery_chunks (delivery_id, n, key, body)
+        SELECT held.id, c.n, c.key, c.body
+        FROM held, jsonb_to_recordset(CAST(:chunks AS jsonb)) AS c(n int, key text, body text)
+        ON CONFLICT DO NOTHING
+    ), begun AS (
+        UPDATE deliveries d SET state = 'sending' FROM held WHERE d.id = held.id
+    )
+    SELECT id FROM held
+""")
+_MARK = text(f"""{_HELD}, marked AS (
+        UPDATE delivery_chunks c
+        SET state = :state, platform_id = coalesce(:platform_id, c.platform_id),
+            attempts = c.attempts + :attempt, uncertain = c.uncertain + :uncertain,
+            updated = clock_timestamp()
+        FROM held WHERE c.delivery_id = held.id AND c.n = :n
+    ), begun AS (
+        UPDATE deliveries d SET state = 'sending' FROM held
+        WHERE d.id = held.id AND d.state = 'pending'
+    )
+    SELECT id FROM held
+""")
+_END = text(f"""{_HELD}, job AS (
+        UPDATE jobs j SET state = :job_state, error = :error, finished = clock_timestamp(),
+               owner = NULL, owner_lock = NULL, lease_until = NULL
+        FROM held WHERE j.id = held.id
+    ), chunk AS (
+        UPDATE delivery_chunks c
+        SET state = :chunk_state, platform_id = coalesce(:platform_id, c.platform_id),
+            updated = clock_timestamp()
+        FROM held WHERE c.delivery_id = held.id AND c.n = :n
+    ), ended AS (
+        UPDATE deliveries d SET state = :state, error = :error, finished = clock_timestamp()
+        FROM held WHERE d.id = held.id
+    )
+    SELECT id FROM held
+""")
+_GIVE_UP = text("""
+    UPDATE deliveries SET state = 'failed', error = :error, finished = clock_timestamp()
+    WHERE id = :id AND finished IS NULL
+""")
+_REOPEN = text("""
+    WITH chunks AS (
+        UPDATE delivery_chunks SET state = 'pending'
+        WHERE delivery_id = :id AND state = 'failed'
+    )
+    UPDATE deliveries SET state = 'pending', error = NULL, finished = NULL, created = now()
+    WHERE id = :id
+""")
+
+
+def load(database: Database, delivery_id: str) -> Delivery | None:
+    """Return a delivery with its chunks."""
+    rows = database.run(_LOAD, id=delivery_id)
+    return _delivery(rows[0]) if rows else None
+
+
+def load_in(work: Work, delivery_id: str) -> Delivery | None:
+    """Return the same inside a transaction."""
+    row = work.execute(_LOAD, id=delivery_id).one_or_none()
+    return _delivery(row) if row else None
+
+
+def plan(database: Database, lease: Lease, chunks: Sequence[Chunk]) -> bool:
+    """Store how a delivery is split; False when the lease is lost."""
+    rows = [{"n": chunk.n, "key": chunk.key, "body": chunk.body} for chunk in chunks]
+    chunk_rows = orjson.dumps(rows).decode()
+    return bool(database.run(_PLAN, id=lease.id, fence=lease.fence, chunks=chunk_rows))
+
+
+def mark(database: Database, lease: Lease, mark: Mark) -> bool:
+    """Note where one chunk stands; False when the lease is lost. SENDING counts an attempt."""
+    found = database.run(
+        _MARK,
+        id=lease.id,
+        fence=lease.fence,
+        n=mark.n,
+        state=mark.state,
+        platform_id=mark.platform_id,
+        attempt=int(mark.state is ChunkState.SENDING),
+        uncertain=int(mark.uncertain),
+    )
+    return bool(found)
+
+
+def end(
+    database: Database,
+    lease: Lease,
+    state: DeliveryState,
+    error: str | None = None,
+    last: Mark | None = None,
+) -> bool:
+    """End delivery and job, with what became of the last chunk; False when the lease is lost.
+
+    A delivery that did not get out is a failed job: so it is seen.
+    """
+    good = state in {DeliveryState.SENT, DeliveryState.EXPIRED}
+    found = database.run(
+        _END,
+        id=lease.id,
+        fence=lease.fence,
+        state=state,
+        job_state=JobState.DONE if good else JobState.FAILED,
+        error=error,
+        n=last.n if last else 0,
+        chunk_state=last.state if last else ChunkState.SENT,
+        platform_id=last.platform_id if last else None,
+    )
+    return bool(found)
+
+
+def give_up(work: Work, delivery_id: str, error: str) -> None:
+    """Note an end that the job did not write itself."""
+    work.execute(_GIVE_UP, id=delivery_id, error=error)
+
+
+def reopen(work: Work, delivery_id: str) -> None:
+    """Let a failed or held delivery go out again; what is unknown is settled first."""
+    work.execute(_REOPEN, id=delivery_id)
+
+
+def _delivery(row: Row[Any]) -> Delivery:
+    body = row.body
+    chunks = [Chunk(n, key, text, ChunkState(state)) for n, key, text, state in row.chunks]
+    return Delivery(
+        id=row.id,
+        turn_id=row.turn_id,
+        target=Target(**body["target"]),
+        text=body["text"],
+        kind=body["kind"],
+        data=body.get("data", {}),
+        state=DeliveryState(row.state),
+        created=row.created,
+        chunks=chunks,
+    )

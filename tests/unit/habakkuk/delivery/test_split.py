@@ -1,0 +1,82 @@
+"""Where an answer is cut so that a platform takes it (cases: K44, K45)."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from habakkuk.channels.contract import Unit
+from habakkuk.delivery.split import length, split
+
+_UNITS = st.sampled_from(Unit)
+_FENCED = st.lists(
+    st.sampled_from(
+        ["word ", "two words. ", "\n", "\n\n", "```py\n", "```\n", "~~~\n", "x" * 37, "😀", "é"]
+    ),
+    max_size=60,
+).map("".join)
+
+
+@given(st.text(max_size=400) | _FENCED, st.integers(40, 120), _UNITS)
+def test_no_part_is_longer_than_the_platform_takes(text: str, limit: int, unit: Unit) -> None:
+    assert all(length(part, unit) <= limit for part in split(text, limit, unit))
+
+
+@given(st.text(st.characters(exclude_characters="`~"), max_size=400), st.integers(20, 120), _UNITS)
+def test_nothing_but_blanks_at_the_breaks_is_lost(text: str, limit: int, unit: Unit) -> None:
+    whole = re.sub(r"\s", "", "".join(split(text, limit, unit)))
+    assert whole == re.sub(r"\s", "", text)
+
+
+@given(_FENCED, st.integers(60, 200))
+def test_every_fence_that_a_part_opens_it_closes(text: str, limit: int) -> None:
+    closed = text + "\n~~~\n```\n~~~\n```\n"
+    parts = split(closed, limit)
+    for part in parts[:-1]:
+        opened = None
+        for line in part.splitlines():
+            marks = re.match(r"^ {0,3}(`{3,}|~{3,})([^`]*)$", line)
+            if marks and opened is None:
+                opened = marks[1][0]
+            elif marks and marks[1][0] == opened and not marks[2].strip():
+                opened = None
+        assert opened is None, part
+
+
+def test_what_fits_is_left_as_it_is() -> None:
+    assert split("  a \n\n b  ", 100) == ["  a \n\n b  "]
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("one two three\n\nfour five six", ["one two three", "four five six"]),
+        ("one two three\nfour five six", ["one two three", "four five six"]),
+        ("One two three. Four five six.", ["One two three.", "Four five six."]),
+        ("one two three four five six", ["one two three four", "five six"]),
+        ("a" * 25, ["a" * 20, "a" * 5]),
+    ],
+)
+def test_it_cuts_where_a_reader_expects_it(text: str, parts: list[str]) -> None:
+    assert split(text, 20) == parts
+
+
+def test_a_fence_that_is_cut_is_opened_again_with_its_name() -> None:
+    code = "```python\n" + "\n".join(f"line_{n} = {n}" for n in range(6)) + "\n```"
+    first, second, *_ = split(code, 50)
+    assert first.startswith("```python\n")
+    assert first.endswith("\n```")
+    assert second.startswith("```python\nline_")
+
+
+def test_an_emoji_of_several_characters_stays_whole() -> None:
+    family = "👨‍👩‍👧‍👦"
+    assert "".join(split("x" * 18 + family + "y", 20)) == "x" * 18 + family + "y"
+    assert any(family in part for part in split("x" * 18 + family + "y", 20))
+
+
+def test_lengths_are_counted_as_the_platform_counts() -> None:
+    assert [length("😀é", unit) for unit in Unit] == [2, 3, 6]

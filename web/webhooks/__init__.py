@@ -1,0 +1,1 @@
+"""The one door for what chat platforms send."""

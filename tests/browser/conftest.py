@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Literal, Protocol
 
 import pytest
@@ -15,9 +14,10 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from habakkuk.accounts.types import Scope
 from tests.browser.window import Window
-from tests.fakes.model_server import ModelServer
-from tests.fakes.stack import Stack
+from tests.fakes.fixtures import model, served, stack
 from tests.integration.web.served import Served
+
+__all__ = ["model", "served", "stack"]
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _MISSING = (
@@ -57,25 +57,6 @@ def browser() -> Iterator[Browser]:
         running = playwright.chromium.launch(executable_path=found, headless=True, args=_FLAGS)
         yield running
         running.close()
-
-
-@pytest.fixture
-def model() -> Iterator[ModelServer]:
-    with ModelServer() as server:
-        yield server
-
-
-@pytest.fixture
-def stack(home: Path, database_url: str, redis_url: str, model: ModelServer) -> Iterator[Stack]:
-    made = Stack(home, database_url, redis_url, model)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def served(stack: Stack) -> Iterator[Served]:
-    with Served(stack) as running:
-        yield running
 
 
 @pytest.fixture

@@ -1,30 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.fakes.model_server import ModelServer
 from tests.fakes.stack import Stack, until
 from web.cli import group
 
 Run = Callable[..., Result]
-
-
-@pytest.fixture
-def model() -> Iterator[ModelServer]:
-    with ModelServer() as server:
-        yield server
-        assert server.violations == []
-
-
-@pytest.fixture
-def stack(home: Path, database_url: str, redis_url: str, model: ModelServer) -> Iterator[Stack]:
-    made = Stack(home, database_url, redis_url, model)
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,12 +15,6 @@ from tests.integration.cli.terminal import Terminal
 from web.cli import group
 
 KEY = "sk-a-secret-key"
-
-
-@pytest.fixture
-def model() -> Iterator[ModelServer]:
-    with ModelServer() as server:
-        yield server
 
 
 def _add(*words: str, stdin: str | None = None) -> Result:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from sqlalchemy import text
 
@@ -13,16 +10,7 @@ from habakkuk.conversations.shelf import Shelf
 from habakkuk.conversations.store.shelf import Page, Shelved
 from habakkuk.conversations.types import Address
 from habakkuk.core.errors import Conflict, Invalid, NotFound
-from tests.fakes.model_server import ModelServer
 from tests.fakes.stack import Stack
-
-
-@pytest.fixture
-def stack(home: Path, database_url: str, redis_url: str) -> Iterator[Stack]:
-    with ModelServer() as model:
-        made = Stack(home, database_url, redis_url, model)
-        yield made
-        made.close()
 
 
 @pytest.fixture

@@ -12,12 +12,6 @@ from tests.fakes.stack import Stack
 
 
 @pytest.fixture
-def model() -> Iterator[ModelServer]:
-    with ModelServer() as server:
-        yield server
-
-
-@pytest.fixture
 def stack(home: Path, database_url: str, redis_url: str, model: ModelServer) -> Iterator[Stack]:
     made = Stack(home, database_url, redis_url, model, "gateway: {max_message_bytes: 1000}")
     yield made

@@ -1,3 +1,5 @@
+"""Fixtures of tests that need the whole house; conftests take them from here by name."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -12,6 +14,7 @@ from tests.integration.web.served import Served
 
 @pytest.fixture
 def model() -> Iterator[ModelServer]:
+    """A service; at the end every request must have kept to its rules."""
     with ModelServer() as server:
         yield server
         assert server.violations == []
@@ -19,6 +22,7 @@ def model() -> Iterator[ModelServer]:
 
 @pytest.fixture
 def stack(home: Path, database_url: str, redis_url: str, model: ModelServer) -> Iterator[Stack]:
+    """One server in miniature, with no worker yet: `stack.start()` runs one."""
     made = Stack(home, database_url, redis_url, model)
     yield made
     made.close()
@@ -26,6 +30,6 @@ def stack(home: Path, database_url: str, redis_url: str, model: ModelServer) -> 
 
 @pytest.fixture
 def served(stack: Stack) -> Iterator[Served]:
-    """The application on a real socket, with no worker yet: `served.stack.start()` runs one."""
+    """The application on a real socket."""
     with Served(stack) as running:
         yield running

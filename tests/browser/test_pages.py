@@ -22,6 +22,14 @@ def test_the_overview_says_what_goes_on_and_keeps_up(window: Window) -> None:
     window.button("Stop").click()
 
 
+def test_an_overview_that_cannot_be_refreshed_says_so(window: Window) -> None:
+    page = window.go("/overview")
+    page.route("**/overview", lambda route: route.abort())
+    expect(page.get_by_role("status")).to_contain_text("may be old")
+    page.unroute("**/overview")
+    expect(page.get_by_text("may be old")).to_have_count(0)
+
+
 def test_an_approval_is_answered_from_the_overview(window: Window) -> None:
     window.served.send("[[tool effect {}]] go", "ask", agent="careful")
     page = window.go("/c/ask")

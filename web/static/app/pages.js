@@ -4,9 +4,26 @@ import { call } from "./api.js";
 import { attempt } from "./notes.js";
 import { lookForApprovals, shell } from "./shell.js";
 
+const OLD = "The server does not answer; what is shown here may be old. It comes back by itself.";
+
+// What is old must not look as if it were new.
+function mark(region, old) {
+  const line = region.parentNode.querySelector(".line");
+  if (old && !line) {
+    const fresh = document.createElement("div");
+    fresh.className = "line";
+    fresh.role = "status";
+    fresh.textContent = OLD;
+    region.before(fresh);
+  } else if (!old) line?.remove();
+}
+
 async function refresh(region) {
-  const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
-  if (!answer.ok || answer.redirected) return;
+  const answer = await fetch(location.href, { headers: { Accept: "text/html" } }).catch(() => null);
+  mark(region, !answer?.ok);
+  // Signed out: the server leads to the login, and back here from there.
+  if (answer?.redirected) location.reload();
+  if (!answer?.ok || answer.redirected) return;
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
   const next = fresh.querySelector("[data-live]");
   // What a person has the focus on, or reads in a selection, does not move under them.

@@ -4,6 +4,7 @@ import { call, get, post, chat, conversation } from "./api.js";
 import { follow, leave } from "./follow.js";
 import { attempt, tell } from "./notes.js";
 import * as state from "./state.js";
+import { forget, keep, unsent } from "./unsent.js";
 
 const PAGE = 50;
 const LARGE_PAGE = 200;
@@ -33,9 +34,14 @@ export async function moreOfList(archived) {
 export const place = (name, seq) => `/c/${encodeURIComponent(name)}${seq ? `#m${seq}` : ""}`;
 export const soughtIn = (hash) => Number(/^#m(\d{1,15})$/.exec(hash)?.[1] ?? 0);
 
+export function begin(name) {
+  state.reset(name);
+  state.sending.value = unsent(name);
+}
+
 export async function show(name, { push = true, seq = 0 } = {}) {
   leave();
-  state.reset(name);
+  begin(name);
   document.body.classList.remove("listing");
   if (push) history.pushState(null, "", name ? place(name, seq) : "/");
   if (!name) return;
@@ -99,12 +105,14 @@ export async function deliver(mine) {
     const body = { conversation: mine.name, text: mine.text, id: mine.key };
     if (mine.agent) body.agent = mine.agent;
     const sent = await post("/api/chat", body);
+    forget(mine);
     if (state.name.peek() !== mine.name) return;
     state.session.value = sent.session;
-    if (!sent.turn || state.rows.peek().some((row) => row.seq === sent.seq)) return drop(mine.key);
+    if (!sent.turn || state.rows.peek().some((row) => row.seq === sent.seq)) return drop(mine);
     change(mine.key, { seq: sent.seq });
     state.opened(sent.turn, state.running.peek()?.id === sent.turn ? "running" : "queued");
   } catch (error) {
+    keep({ ...mine, failed: error.message });
     change(mine.key, { failed: error.message });
   }
 }
@@ -115,8 +123,9 @@ function change(key, fields) {
     .map((one) => (one.key === key ? { ...one, ...fields } : one));
 }
 
-export function drop(key) {
-  state.sending.value = state.sending.peek().filter((one) => one.key !== key);
+export function drop(mine) {
+  forget(mine);
+  state.sending.value = state.sending.peek().filter((one) => one.key !== mine.key);
 }
 
 export const stop = () => attempt(() => post(`${chat(state.name.peek())}/stop`));

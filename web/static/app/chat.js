@@ -1,7 +1,7 @@
 // The chat page: takes over what the server wrote.
 
 import { html, render, tinykeys } from "./vendor.js";
-import { reach, show, soughtIn, stop } from "./actions.js";
+import * as actions from "./actions.js";
 import { Composer } from "./composer.js";
 import { follow, onChange } from "./follow.js";
 import { Header } from "./header.js";
@@ -47,15 +47,15 @@ function keys() {
   };
   const end = (event) => {
     if (document.getElementById("help").open || event.defaultPrevented) return;
-    if (state.open.peek().length) stop();
+    if (state.open.peek().length) actions.stop();
   };
   tinykeys(window, { "/": write, Escape: end }, EVERYWHERE);
 }
 
-function begin() {
+function takeOver() {
   const data = JSON.parse(document.getElementById("data").textContent);
   const name = nameOf(location.pathname);
-  state.reset(name);
+  actions.begin(name);
   state.list.value = data.list;
   if (data.page) state.take(data.page);
   document.body.dataset.titled = "yes";
@@ -68,16 +68,19 @@ function begin() {
   render(html`<${List} start=${start} />`, list);
   render(html`<${Talk} agents=${data.agents} />`, talk);
   onChange(learn);
-  shell({ onNew: () => attempt(() => show(null)) });
+  shell({ onNew: () => attempt(() => actions.show(null)) });
   keys();
   window.addEventListener("popstate", () =>
-    show(nameOf(location.pathname), { push: false, seq: soughtIn(location.hash) }),
+    actions.show(nameOf(location.pathname), {
+      push: false,
+      seq: actions.soughtIn(location.hash),
+    }),
   );
   if (!name) return;
   follow(name);
-  const seq = soughtIn(location.hash);
-  if (seq) attempt(() => reach(seq));
+  const seq = actions.soughtIn(location.hash);
+  if (seq) attempt(() => actions.reach(seq));
 }
 
-begin();
+takeOver();
 performance.mark("shown");

@@ -4,6 +4,7 @@ import { html, useEffect, useRef, useState } from "./vendor.js";
 import { send, stop } from "./actions.js";
 import { Icon } from "./icons.js";
 import { Queue, queued } from "./queue.js";
+import { sends } from "./shell.js";
 import * as state from "./state.js";
 
 const draftKey = (name) => `draft:${name ?? ""}`;
@@ -36,7 +37,7 @@ export function Composer({ agents }) {
   };
   const key = (event) => {
     if (event.isComposing) return;
-    if (event.key === "Enter" && !event.shiftKey && !matchMedia("(pointer: coarse)").matches) {
+    if (sends(event)) {
       submit(event);
     } else if (event.key === "ArrowUp" && !text) {
       const last = queued().at(-1);

@@ -3,6 +3,7 @@
 import { html, useState } from "./vendor.js";
 import { edit, withdraw } from "./actions.js";
 import { Icon } from "./icons.js";
+import { sends } from "./shell.js";
 import * as state from "./state.js";
 import { plural } from "./words.js";
 
@@ -40,21 +41,29 @@ function Editor({ row, onDone }) {
     if (text.trim() && (await edit(row, text))) onDone();
   };
   const key = (event) => {
+    if (event.isComposing) return;
+    if (sends(event)) save(event);
     if (event.key !== "Escape") return;
     event.stopPropagation();
     onDone();
   };
+  const begin = (field) => {
+    if (!field || document.activeElement === field) return;
+    field.focus();
+    field.setSelectionRange(field.value.length, field.value.length);
+  };
   return html`<form onSubmit=${save}>
     <label class="unseen" for="queued-text">Edit the queued message</label>
-    <input
+    <textarea
       id="queued-text"
       class="field"
+      rows="1"
       dir="auto"
       value=${text}
-      ref=${(element) => element && document.activeElement !== element && element.focus()}
+      ref=${begin}
       onInput=${(event) => setText(event.target.value)}
       onKeyDown=${key}
-    />
+    ></textarea>
     <button class="button small">Save</button>
     <button type="button" class="button bare small" onClick=${onDone}>Cancel</button>
   </form>`;

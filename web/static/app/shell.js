@@ -17,6 +17,10 @@ export function writing(event) {
   return Boolean(event.target.closest("input, textarea, select, [contenteditable], dialog"));
 }
 
+// Enter sends what is written, Shift Enter begins a line. On a phone Enter always does.
+export const sends = (event) =>
+  event.key === "Enter" && !event.shiftKey && !matchMedia("(pointer: coarse)").matches;
+
 export async function lookForApprovals() {
   try {
     const found = (await get("/api/approvals")).approvals;

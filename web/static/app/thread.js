@@ -149,7 +149,7 @@ function Sending({ one }) {
       ${one.failed
         ? html`<span class="err">Not sent. ${one.failed}</span>
             <button class="button small" onClick=${() => deliver(one)}>Send again</button>
-            <button class="button small" onClick=${() => drop(one.key)}>Discard</button>`
+            <button class="button small" onClick=${() => drop(one)}>Discard</button>`
         : html`<span>Sending</span>`}
     </div>
   </article>`;

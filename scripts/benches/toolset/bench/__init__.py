@@ -1,0 +1,1 @@
+"""Tools that make an agent of the bench have twenty."""

@@ -8,6 +8,7 @@ from habakkuk.core.config.settings import Settings
 from habakkuk.core.errors import ConfigurationError
 from habakkuk.db.engine import Database
 from habakkuk.ops import machine_checks, server_checks
+from habakkuk.ops.channel_checks import check_channels
 from habakkuk.ops.findings import Finding, Verdict, fail, ok
 from habakkuk.ops.run_file import resolve_settings
 
@@ -29,6 +30,7 @@ def examine(read: Callable[[], Settings]) -> Iterator[Finding]:
     yield machine_checks.check_disk(settings.home)
     yield machine_checks.check_agent_wall(settings.home)
     yield server_checks.check_model(settings)
+    yield from check_channels(settings)
     yield from _running(settings)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.model_server import ModelServer
 from tests.fakes.stack import Stack
 from tests.integration.cli.conftest import Run
 
@@ -45,7 +46,11 @@ def test_every_check_says_what_was_found_and_a_bad_one_what_to_do(worker: Stack,
     assert findings["model"]["verdict"] == "ok"
 
 
-def test_what_must_be_changed_is_the_exit_code(worker: Stack, run: Run) -> None:
+def test_what_must_be_changed_is_the_exit_code(
+    worker: Stack, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Whatever else runs on this machine: nothing listens there.
+    monkeypatch.setenv("HABAKKUK_LISTEN", "127.0.0.1:1")
     result = run("doctor")
     assert result.exit_code == 1
     assert "\nfail  web " in result.stdout
@@ -81,3 +86,16 @@ def test_without_databases_it_says_how_to_start(run: Run, monkeypatch: pytest.Mo
     monkeypatch.delenv("DATABASE_URL")
     monkeypatch.delenv("REDIS_URL")
     assert _findings(run)["running"]["advice"] == "./scripts/up"
+
+
+def test_accounts_that_take_no_messages_are_named(
+    home: Path, database_url: str, redis_url: str, model: ModelServer, run: Run
+) -> None:
+    accounts = """
+channels:
+  closed: {type: webhook, secret_env: NO_SUCH_SECRET, allow_from: ["*"]}
+"""
+    Stack(home, database_url, redis_url, model, accounts).close()
+    finding = _findings(run)["channel closed"]
+    assert finding["verdict"] == "fail"
+    assert "NO_SUCH_SECRET is not set" in finding["found"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-_TOOL_THREADS = 64
+# Made as they are needed. Twice the turns of a worker: long commands of some turns should not keep
+# the short calls of others waiting.
+_TOOL_THREADS = 256
 
 
 class ToolPool:

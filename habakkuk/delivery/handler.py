@@ -113,6 +113,7 @@ class _Sending:
         for chunk in chunks:
             if chunk.state is ChunkState.SENT:
                 continue
+            self._context.interrupt.check()
             receipt = self._settled(line, chunk, len(chunks))
             if receipt is None:
                 return

@@ -98,7 +98,8 @@ class ShelfBody(BaseModel):
 class CallBody(BaseModel):
     """One tool call. `input` is null when it is too long: `input_text` is how its JSON begins.
 
-    `result` is cut at 4,000 characters; `length` is that of the whole.
+    `result` is cut at 4,000 characters; `length` is that of the whole. `started` is null as long
+    as it has not begun to run.
     """
 
     id: str
@@ -109,7 +110,7 @@ class CallBody(BaseModel):
     result: str | None
     length: int | None
     error: bool
-    started: datetime
+    started: datetime | None
     finished: datetime | None
 
     @classmethod

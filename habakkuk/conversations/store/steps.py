@@ -66,7 +66,7 @@ class ShownCall:
     result: str | None
     length: int | None
     is_error: bool
-    started: datetime
+    started: datetime | None
     finished: datetime | None
 
 

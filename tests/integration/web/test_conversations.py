@@ -46,6 +46,16 @@ def test_a_turn_shows_its_steps(served: Served) -> None:
     assert same == turn
 
 
+def test_a_call_that_waits_for_an_answer_has_not_begun(served: Served) -> None:
+    served.stack.start()
+    served.send("[[tool effect {}]] go", agent="careful")
+    until(lambda: served.client.get("/api/overview").json()["waiting"])
+    (turn,) = page(served)["open"]
+    (call,) = turn["steps"][0]["calls"]
+    assert (call["state"], call["started"]) == ("waiting", None)
+    served.client.post("/api/chat/c/stop")
+
+
 def test_a_long_result_is_cut_and_given_whole_when_asked(served: Served) -> None:
     folder = served.stack.home / "agents" / "habakkuk" / "workspace"
     folder.mkdir(parents=True)

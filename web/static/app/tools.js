@@ -58,7 +58,8 @@ function Elapsed({ from }) {
 
 function took(call) {
   if (call.state === "running") return html`<${Elapsed} from=${call.started} />`;
-  return call.finished ? span(seconds(call.started, call.finished)) : "";
+  // One that was denied has ended and never began.
+  return call.started && call.finished ? span(seconds(call.started, call.finished)) : "";
 }
 
 const WORDS = { running: "running", waiting: "waits for you" };
@@ -101,12 +102,17 @@ function Inside({ call, turn }) {
   </div>`;
 }
 
+function whole(calls) {
+  const began = calls.find((call) => call.started)?.started;
+  const ended = calls.findLast((call) => call.started && call.finished)?.finished;
+  return began && ended ? span(seconds(began, ended)) : null;
+}
+
 function Fold({ calls, turn }) {
   const active = calls.some((call) => call.state !== "done");
   const failed = calls.filter((call) => call.error).length;
   const [open, toggle] = useOpen(`fold-${calls[0].id}`, active || failed > 0);
-  const last = calls.at(-1);
-  const total = active ? null : span(seconds(calls[0].started, last.finished ?? last.started));
+  const total = active ? null : whole(calls);
   return html`<details class="folded" open=${open}>
     <summary onClick=${toggle}>
       <${Icon} name="chevron-right" class="chevron" />

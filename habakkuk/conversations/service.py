@@ -10,13 +10,12 @@ from habakkuk.conversations.store import (
     addresses,
     chat,
     steps,
-    summary,
     transcript,
     turns,
+    usage,
 )
 from habakkuk.conversations.store.activity import Activity
 from habakkuk.conversations.store.steps import ShownTurn
-from habakkuk.conversations.store.summary import Listed
 from habakkuk.conversations.types import (
     Address,
     ChatMessage,
@@ -80,10 +79,6 @@ class Conversations:
             self._database, None if viewer.sees(None) else viewer.user_id, limit
         )
 
-    def listed(self, viewer: Viewer, channel: str, limit: int = 50) -> Sequence[Listed]:
-        """Return the person's own conversations on a channel, the newest first."""
-        return summary.of_user(self._database, channel, viewer.user_id, limit)
-
     def transcript(self, viewer: Viewer, session_id: str) -> Sequence[StoredMessage]:
         """Return what the model sees of a session. Raises NotFound."""
         self.session(viewer, session_id)
@@ -104,7 +99,7 @@ class Conversations:
 
     def usage(self, turn: Turn) -> Usage | None:
         """Return what a turn's model calls used together; None when none was counted."""
-        return summary.usage_of(self._database, turn.session_id, turn.id)
+        return usage.summed(self._database, turn.session_id, turn.id)
 
     def after(self, conversation_id: str, seq: int, limit: int = _PAGE) -> Sequence[ChatMessage]:
         """Return the chat messages after `seq`, oldest first. The caller has checked the person."""

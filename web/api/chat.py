@@ -9,6 +9,7 @@ from flask_openapi.blueprint import APIBlueprint
 from flask_openapi.models.tag import Tag
 
 from habakkuk.accounts.types import Principal, Scope
+from habakkuk.conversations.store.shelf import Page
 from habakkuk.conversations.types import Address, Author, ChatKind, Conversation
 from habakkuk.core.errors import Invalid
 from habakkuk.core.ids import derive
@@ -59,7 +60,7 @@ def listed(query: ListQuery) -> Response:
     """List the person's conversations, the newest first."""
     own = principal()
     prefix = f"{own.user.id}/"
-    found = container().conversations.listed(own, CHANNEL, query.limit)
+    found = container().shelf.listed(own, CHANNEL, Page(limit=query.limit))
     rows = [
         ListedBody(
             conversation=row.chat.removeprefix(prefix),

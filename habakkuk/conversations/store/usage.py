@@ -20,11 +20,32 @@ _OF_TURN = text("""
     SELECT coalesce(sum(u.input + u.output), 0) AS tokens
     FROM usage u JOIN turns t ON t.id = u.turn_id WHERE t.id = :turn_id AND u.at >= t.began
 """)
+# The index is on the session.
+_SUMMED = text("""
+    SELECT count(*) AS calls, coalesce(sum(input), 0) AS input, coalesce(sum(output), 0) AS output,
+           coalesce(sum(cache_read), 0) AS cache_read, coalesce(sum(cache_write), 0) AS cache_write,
+           coalesce(sum(reasoning), 0) AS reasoning
+    FROM usage WHERE session_id = :session_id AND turn_id = :turn_id
+""")
 
 
 def of_turn(database: Database, turn_id: str) -> int:
     """Return how many tokens a turn has read and written since it began, cached ones included."""
     return int(database.run(_OF_TURN, turn_id=turn_id)[0].tokens)
+
+
+def summed(database: Database, session_id: str, turn_id: str) -> Usage | None:
+    """Return what all model calls of a turn used together, None when none was counted."""
+    row = database.run(_SUMMED, session_id=session_id, turn_id=turn_id)[0]
+    if not row.calls:
+        return None
+    return Usage(
+        int(row.input),
+        int(row.output),
+        int(row.cache_read),
+        int(row.cache_write),
+        int(row.reasoning),
+    )
 
 
 class UsageLedger:

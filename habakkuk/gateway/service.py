@@ -33,6 +33,7 @@ from habakkuk.jobs.service import Jobs
 from habakkuk.jobs.types import Queue
 
 _DONE = {Answer.ONCE: "Allowed once", Answer.SESSION: "Allowed", Answer.DENY: "Not allowed"}
+_READING_SECONDS = 1.0
 _EMPTY = "the message is empty; write something to be answered"
 
 
@@ -107,7 +108,8 @@ class Gateway:
     def _answer(self, inbound: Inbound) -> Admitted | None:
         """Take a yes or no as the answer to the open question here; None when it is a message.
 
-        With several questions open it answers the oldest, which is the one that is shown.
+        With several questions open it answers the oldest, which is the one that is shown. A
+        question of this very moment cannot have been read: what was said is about another.
         """
         said = read_words(inbound.text) if inbound.commands and inbound.approves else None
         if said is None:
@@ -120,9 +122,8 @@ class Gateway:
             if known is not None:
                 self._save_cursor(work, inbound)
                 return known
-            asked = [
-                a for a in approvals.open_in(work, conversation.id) if may_answer(inbound.user, a)
-            ]
+            shown = approvals.open_in(work, conversation.id, _READING_SECONDS)
+            asked = [approval for approval in shown if may_answer(inbound.user, approval)]
             if not asked:
                 return None
             self._save_cursor(work, inbound)

@@ -129,6 +129,12 @@ class Stack:
         )
         return {row.name: (row.state, (row.result or {}).get("text", "")) for row in rows}
 
+    def read_questions(self) -> None:
+        """Let time pass in which a person reads what is asked."""
+        self.container.database.run(
+            text("UPDATE waits SET created = created - interval '1 minute'")
+        )
+
     def close(self) -> None:
         self.stop()
         self.container.close()

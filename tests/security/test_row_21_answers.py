@@ -51,6 +51,7 @@ def _person(stack: Stack, role: Role) -> User:
 def _asked(stack: Stack) -> Approval:
     stack.say("[[tool effect {}]] work", agent="careful", attended=True)
     until(lambda: stack.container.approvals.open(stack.owner))
+    stack.read_questions()
     (approval,) = stack.container.approvals.open(stack.owner)
     return approval
 

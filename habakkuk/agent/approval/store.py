@@ -20,6 +20,7 @@ _OPEN = text(f"""
       AND (w.expires_at IS NULL OR w.expires_at >= clock_timestamp())
       AND (CAST(:user_id AS text) IS NULL OR t.user_id = :user_id)
       AND (CAST(:conversation_id AS text) IS NULL OR t.conversation_id = :conversation_id)
+      AND w.created <= clock_timestamp() - :age * interval '1 s'
     ORDER BY w.created, w.id
 """)
 _ONE = text(f"""
@@ -41,13 +42,17 @@ def open_approvals(
     database: Database, user_id: str | None = None, conversation_id: str | None = None
 ) -> Sequence[Approval]:
     """Return the open questions of a person's turns (of everybody for None), oldest first."""
-    rows = database.run(_OPEN, kind=APPROVAL, user_id=user_id, conversation_id=conversation_id)
+    rows = database.run(
+        _OPEN, kind=APPROVAL, user_id=user_id, conversation_id=conversation_id, age=0
+    )
     return [_approval(row) for row in rows]
 
 
-def open_in(work: Work, conversation_id: str) -> Sequence[Approval]:
-    """Return the open questions of a conversation inside a transaction."""
-    rows = work.execute(_OPEN, kind=APPROVAL, user_id=None, conversation_id=conversation_id)
+def open_in(work: Work, conversation_id: str, age: float) -> Sequence[Approval]:
+    """Return the questions of a conversation that have been open for `age` seconds."""
+    rows = work.execute(
+        _OPEN, kind=APPROVAL, user_id=None, conversation_id=conversation_id, age=age
+    )
     return [_approval(row) for row in rows]
 
 

@@ -148,9 +148,18 @@ def test_yes_and_no_in_the_chat_answer_the_question(stack: Stack) -> None:
     stack.start()
     admitted = _say(stack)
     _asked(stack, admitted)
+    stack.read_questions()
     reply = stack.say("No, that is the wrong one", agent="careful", approves=True)
     assert reply.turn_id is None
     assert "wrong one" in stack.reply(admitted).body
+
+
+def test_a_yes_to_what_nobody_can_have_read_is_an_ordinary_message(stack: Stack) -> None:
+    """Such as one that was meant for a question which somebody else has answered."""
+    stack.start()
+    approval = _asked(stack, _say(stack))
+    assert stack.say("yes", agent="careful", approves=True).turn_id is not None
+    assert stack.container.approvals.get(stack.owner, approval.id).outcome is None
 
 
 def test_yes_without_a_question_is_an_ordinary_message(stack: Stack) -> None:

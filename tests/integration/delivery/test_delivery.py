@@ -218,6 +218,7 @@ def test_a_question_is_answered_by_the_words_of_the_one_who_asked(phones: Phones
     assert asked["kind"] == "approval"
     assert asked["approval"]
     assert asked["text"].startswith("May careful run effect?")
+    phone.stack.read_questions()
     # To another person's words it stays a message, which waits its turn.
     assert phone.say("yes", sender="bob").turn_id is not None
     assert phone.stack.trace("effects", "careful") == []

@@ -210,6 +210,7 @@ def test_the_cursor_goes_on_over_an_answer_to_a_question(stack: Stack) -> None:
     stack.start()
     asked = stack.say("[[tool effect {}]] work", agent="careful", attended=True)
     until(lambda: stack.container.approvals.open(stack.owner))
+    stack.read_questions()
     for number in (1, 2):
         stack.say("no", approves=True, remote_id="u1", cursor=Cursor("offset", {"update": number}))
         (row,) = stack.container.database.run(text("SELECT value FROM channel_state"))

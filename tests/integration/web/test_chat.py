@@ -68,6 +68,7 @@ def test_a_yes_answers_a_question_only_with_the_scope_for_it(
     served.stack.start()
     asked = served.send("[[tool effect {}]] work", agent="careful")
     until(lambda: served.client.get(f"/api/turns/{asked['turn']}").json()["state"] == "waiting")
+    served.stack.read_questions()
     scopes = (Scope.CHAT, Scope.READ, *more)
     client = served.new_client(served.stack.container.accounts.create_token("t", scopes))
     said = client.post("/api/chat", json={"conversation": "c", "text": "yes"}).json()

@@ -78,7 +78,9 @@ class Intake:
         if not {message.sender, _EVERYBODY}.intersection(line.config.allow_from):
             _log.warning("a sender is not in allow_from", account=line.name, sender=message.sender)
             return Received(message.id, Fate.REFUSED)
-        admitted = self._gateway.admit(self._inbound(line, message))
+        inbound = self._inbound(line, message)
+        admitted = self._gateway.admit(inbound)
+        self._gateway.tell_what_it_waits_for(inbound, admitted)
         fate = Fate.DUPLICATE if admitted.duplicate else Fate.ACCEPTED
         return Received(
             message.id, fate, admitted.conversation_id, admitted.turn_id, admitted.reply

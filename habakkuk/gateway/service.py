@@ -34,6 +34,10 @@ from habakkuk.jobs.types import Queue
 
 _DONE = {Answer.ONCE: "Allowed once", Answer.SESSION: "Allowed", Answer.DENY: "Not allowed"}
 _READING_SECONDS = 1.0
+_WAITS = (
+    "Your message is kept and comes after the open question. Answer that with yes or no, or end it"
+    " with /stop."
+)
 _EMPTY = "the message is empty; write something to be answered"
 
 
@@ -133,6 +137,19 @@ class Gateway:
             reply = f"{_DONE[answer]}: {asked[0].tool}."
             chat.add(work, conversation.id, _reply_row(inbound, reply))
             return Admitted(conversation.id, conversation.session_id, seq or 0, None, reply)
+
+    def tell_what_it_waits_for(self, inbound: Inbound, admitted: Admitted) -> None:
+        """Say outside that a message waits behind an open question, where no queue is shown."""
+        if admitted.turn_id is None or admitted.duplicate:
+            return
+        with self._database.transaction() as work:
+            if not approvals.open_in(work, admitted.conversation_id, 0):
+                return
+            addresses.lock_by_id(work, admitted.conversation_id)
+            row = NewChatMessage(
+                Author.SYSTEM, _WAITS, ChatState.SENT, ChatKind.NOTICE, target=inbound.target
+            )
+            chat.add(work, admitted.conversation_id, row)
 
     def _admit_message(self, inbound: Inbound) -> Admitted:
         """Accept in one statement; only what is new, joins or moves a cursor takes more."""

@@ -221,9 +221,11 @@ def test_a_question_is_answered_by_the_words_of_the_one_who_asked(phones: Phones
     phone.stack.read_questions()
     # To another person's words it stays a message, which waits its turn.
     assert phone.say("yes", sender="bob").turn_id is not None
-    assert phone.stack.trace("effects", "careful") == []
+    until(lambda: any("comes after the open question" in said for said in phone.texts()))
+    assert phone.stack.trace("effects.log", "careful") == []
     phone.say("yes")
     until(lambda: any("done call" in said for said in phone.texts()))
+    assert len(phone.stack.trace("effects.log", "careful")) == 1
 
 
 def test_a_question_that_nobody_will_see_is_denied_at_once(phones: Phones) -> None:
@@ -232,7 +234,7 @@ def test_a_question_that_nobody_will_see_is_denied_at_once(phones: Phones) -> No
     phone.stack.start()
     phone.say("[[tool effect {}]] go")
     until(lambda: any("could not be asked" in said for said in phone.texts()))
-    assert phone.stack.trace("effects", "careful") == []
+    assert phone.stack.trace("effects.log", "careful") == []
 
 
 def test_where_nothing_can_be_sent_nobody_is_asked(phones: Phones) -> None:
@@ -241,7 +243,7 @@ def test_where_nothing_can_be_sent_nobody_is_asked(phones: Phones) -> None:
     received = phone.say("[[tool effect {}]] go", account="silent")
     until(lambda: phone.stack.turn(received.turn_id).ended is not None)
     assert phone.rows("deliveries") == []
-    assert phone.stack.trace("effects", "careful") == []
+    assert phone.stack.trace("effects.log", "careful") == []
 
 
 def _delivery_job(phone: Phone) -> Any:

@@ -294,3 +294,18 @@ def test_what_could_not_be_sent_is_there_after_a_reload(window: Window) -> None:
     page.reload()
     expect(window.answers).to_have_count(2)
     expect(page.get_by_text("do not lose me", exact=True)).to_have_count(1)
+
+
+def test_a_message_that_was_stopped_before_its_turn_is_gone_as_after_a_reload(
+    opening: Opening,
+) -> None:
+    window = opening()
+    page = window.go()
+    window.say("never begun")
+    window.button("Stop").click()
+    expect(window.answers).to_contain_text("Stopped.")
+    said = page.get_by_text("never begun", exact=True).and_(page.locator(".said"))
+    expect(said).to_have_count(0)
+    page.reload()
+    expect(window.answers).to_contain_text("Stopped.")
+    expect(said).to_have_count(0)

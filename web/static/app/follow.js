@@ -38,7 +38,10 @@ function connect(name) {
   on("message", (row) => {
     state.receive(row);
     changed(row);
-    if (state.endsTurn(row)) record(row.turn);
+    if (state.endsTurn(row)) {
+      record(row.turn);
+      if (state.waiting()) lookAtOpen(name);
+    }
     if (row.kind === "approval") lookForApprovals();
   });
   on("turn.started", ({ turn }) => {
@@ -119,7 +122,7 @@ async function record(turn) {
 }
 
 async function lookAtOpen(name) {
-  if (!state.busy.peek()) return;
+  if (!state.busy.peek() && !state.waiting()) return;
   try {
     const found = await get(`${conversation(name)}/open`);
     if (state.name.peek() === name && !state.sending.peek().length) state.settle(found);

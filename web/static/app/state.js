@@ -112,13 +112,15 @@ export function opened(turn, state) {
 }
 
 export function closed(turn) {
-  taken(turn);
   open.value = open.peek().filter((one) => one.id !== turn);
   const shown = live.peek();
   if (shown?.turn !== turn) return;
   keepSteps(shown);
   live.value = null;
 }
+
+// Whether messages of this page still wait: those of a turn that ended may have been withdrawn.
+export const waiting = () => rows.peek().some((row) => row.state === "queued");
 
 export function taken(turn) {
   const waits = (row) => row.turn === turn && row.state === "queued";

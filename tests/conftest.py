@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -29,6 +30,8 @@ def _configured(configure: Callable[..., None], **settings: Any) -> None:
 
 
 _ROOT = Path(__file__).parent
+# What a command prints is compared: the logs of a server in the same process stay out of it.
+structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
 # A logger that keeps its first configuration would keep that of one test for all later ones.
 structlog.configure = partial(_configured, structlog.configure)
 _LOOPBACK = ["127.0.0.1", "::1"]

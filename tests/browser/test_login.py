@@ -8,6 +8,7 @@ from typing import Any, Literal
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from habakkuk.accounts.types import Role
 from tests.browser.attacks import ATTACKS
 from tests.browser.test_access import AXE
 from tests.integration.web.served import Served
@@ -129,6 +130,15 @@ def test_a_second_person_sees_nothing_of_the_first(served: Served, visit: Visit)
         expect(mary.locator("#theme")).to_be_visible()
         assert "a secret" not in mary.content()
     expect(mary.get_by_role("link", name="Jobs")).to_have_count(0)
+
+
+def test_a_viewer_is_told_instead_of_offered_to_write(served: Served, visit: Visit) -> None:
+    served.stack.container.accounts.add("vera", Role.VIEWER)
+    page = visit()
+    page.goto(link(served, "vera"))
+    arrived(page)
+    expect(page.locator(".talk")).to_contain_text("You may read here, not write.")
+    expect(page.locator("#message")).to_have_count(0)
 
 
 def test_a_password_by_the_keyboard_alone(served: Served, visit: Visit) -> None:

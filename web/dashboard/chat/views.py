@@ -7,7 +7,7 @@ from typing import Any
 from flask import Blueprint, Response, make_response, render_template, request
 from pydantic import ValidationError
 
-from habakkuk.accounts.types import Scope
+from habakkuk.accounts.types import Role, Scope
 from habakkuk.core.errors import NotFound
 from web.api.bodies import ConversationPath, HistoryQuery
 from web.api.conversations import page as opened
@@ -48,6 +48,7 @@ def _page(name: str | None, shown: PageBody | None) -> Response:
         "list": listed.model_dump(mode="json"),
         "page": shown.model_dump(mode="json") if shown else None,
         "agents": list(container().settings.config.agents),
+        "writes": principal().user.role is not Role.VIEWER and principal().may(Scope.CHAT),
     }
     steps = {turn.id: turn for turn in shown.turns} if shown else {}
     return make_response(

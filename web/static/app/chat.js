@@ -12,14 +12,16 @@ import * as state from "./state.js";
 import { get, conversation } from "./api.js";
 import { Thread } from "./thread.js";
 
-function Talk({ agents }) {
+function Talk({ agents, writes }) {
   return html`<${Header} />
     <div role="status">
       ${!state.connected.value &&
       html`<div class="line">The connection is lost; it comes back by itself.</div>`}
     </div>
     <${Thread} />
-    <${Composer} agents=${agents} />`;
+    ${writes
+      ? html`<${Composer} agents=${agents} />`
+      : html`<div class="line">You may read here, not write.</div>`}`;
 }
 
 // A title is made of the first message: look when that may have happened.
@@ -43,7 +45,7 @@ function keys() {
   const write = (event) => {
     if (writing(event)) return;
     event.preventDefault();
-    document.getElementById("message").focus();
+    document.getElementById("message")?.focus();
   };
   const end = (event) => {
     if (document.getElementById("help").open || event.defaultPrevented) return;
@@ -66,7 +68,7 @@ function takeOver() {
   list.replaceChildren();
   talk.replaceChildren();
   render(html`<${List} start=${start} />`, list);
-  render(html`<${Talk} agents=${data.agents} />`, talk);
+  render(html`<${Talk} agents=${data.agents} writes=${data.writes} />`, talk);
   onChange(learn);
   shell({ onNew: () => attempt(() => actions.show(null)) });
   keys();

@@ -21,6 +21,9 @@ _DEEPEST = 200
 
 def clean(text: str) -> str:
     """Return `text` with NUL and lone surrogates replaced by U+FFFD."""
+    if text.isascii() and "\x00" not in text:
+        # Nearly all of a long transcript, which is looked through at each model call.
+        return text
     return _BAD.sub(REPLACEMENT, text)
 
 

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
@@ -87,7 +88,8 @@ class Tool:
     own_state: bool
     paths: Callable[[Any], Sequence[str]] | None
 
-    @property
+    # Once: a schema takes half a millisecond to make, and every model call names every tool.
+    @cached_property
     def spec(self) -> ToolSpec:
         """What a model is told of it."""
         return ToolSpec(self.name, self.description, self.args.model_json_schema())

@@ -57,6 +57,8 @@ class Stage:
         self._folder = Path(tempfile.mkdtemp(prefix="hab-bench-"))
         self.home = self._folder / "home"
         self.home.mkdir(mode=0o700)
+        # As root, `up` keeps the databases' files elsewhere.
+        self._data = data_folder(HomeFolder(self.home))
         self.model_port, self.bare_port, self.port = free_port(), free_port(), free_port()
         self.token = ""
         self.starts: list[float] = []
@@ -190,10 +192,7 @@ class Stage:
         for program in (self.bare, self.model):
             if program is not None and program.code is None:
                 program.kill()
-        home = HomeFolder(self.home)
-        if home.instance.exists():
-            # As root, `up` keeps the databases' files elsewhere.
-            shutil.rmtree(data_folder(home), ignore_errors=True)
+        shutil.rmtree(self._data, ignore_errors=True)
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _start(self) -> None:

@@ -58,7 +58,7 @@ _LENGTHEN = """
            jsonb_build_array(jsonb_build_object('type', 'text', 'text', n || repeat(%s, %s)))
     FROM generate_series(3, %s) AS n
 """
-_NEWEST = "SELECT id FROM sessions ORDER BY created DESC LIMIT %s"
+_NEWEST = "SELECT id FROM sessions WHERE agent = %s ORDER BY created DESC LIMIT %s"
 # With these a session of 400 messages is 150 kB on the wire, as in the budget.
 _WORDS, _REPEATED = " words of a talk that was", 10
 
@@ -98,6 +98,6 @@ def long_session(api: Api, records: Records, agent: str, messages: int) -> str:
     return session
 
 
-def newest_sessions(records: Records, count: int) -> list[str]:
-    """Return the sessions that were made last."""
-    return [str(row["id"]) for row in records.rows(_NEWEST, count)]
+def newest_sessions(records: Records, agent: str, count: int) -> list[str]:
+    """Return the sessions of an agent that were made last."""
+    return [str(row["id"]) for row in records.rows(_NEWEST, agent, count)]

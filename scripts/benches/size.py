@@ -51,7 +51,7 @@ def growth(stage: Stage, tally: Tally, plan: Plan) -> dict[str, Any]:
     first, all_of_them = plan.memory
     tally.run(stage.product(), Load(BUSY, turns=first))
     early = memory_mb(stage)
-    sessions = newest_sessions(stage.records, first)
+    sessions = newest_sessions(stage.records, "habakkuk", first)
     tally.run(stage.product(), Load(BUSY, turns=all_of_them - first), sessions)
     late = memory_mb(stage)
     if early is None or late is None:

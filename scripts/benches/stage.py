@@ -12,10 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
-import redis
+from redis import Redis
 
 from habakkuk.accounts.service import Accounts
 from habakkuk.accounts.types import Scope
+from habakkuk.core.redis import blocking_client
 from habakkuk.db.engine import Database
 from habakkuk.ops.home import HomeFolder, data_folder
 from habakkuk.ops.processes import ROOT
@@ -106,9 +107,9 @@ class Stage:
         """The fake model's own surface."""
         return Api(self.model_port, "")
 
-    def redis(self) -> redis.Redis:
+    def redis(self) -> Redis:
         """Return a client of the Valkey that `up` started."""
-        return redis.Redis.from_url(self.run.redis_url or "")
+        return blocking_client(self.run.redis_url or "")
 
     def product(self, agent: str = "habakkuk") -> Target:
         """Return where Habakkuk's agent is asked."""

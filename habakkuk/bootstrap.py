@@ -29,7 +29,7 @@ from habakkuk.core.http import OutsideHttp
 from habakkuk.core.redaction import Redactor
 from habakkuk.core.redis import RedisGate
 from habakkuk.db.cooperate import cooperate_with_gevent
-from habakkuk.db.engine import Database, DatabaseAway
+from habakkuk.db.engine import IDLE_SECONDS, Database, DatabaseAway
 from habakkuk.db.ping import ping_away
 from habakkuk.delivery.handler import DeliveryHandler
 from habakkuk.events.hub import LiveHub
@@ -39,6 +39,7 @@ from habakkuk.gateway.intake import Intake
 from habakkuk.gateway.service import Gateway
 from habakkuk.jobs.contract import JobHandler
 from habakkuk.jobs.done import DoneListener
+from habakkuk.jobs.leases import lease_seconds
 from habakkuk.jobs.service import Jobs
 from habakkuk.jobs.wake import CeleryWake, Wake
 from habakkuk.llm.cooldowns import SharedCooldowns
@@ -139,7 +140,7 @@ def build(
     `pool_size` is how many connections it may hold (blueprint §10); `wake` is for tests.
     """
     database_url, redis_url = _urls(settings)
-    database = _database(database_url, name, pool_size)
+    database = _database(database_url, name, pool_size, lease_seconds(settings))
     container = _assemble(
         settings, database, RedisGate(redis_url), wake or CeleryWake(redis_url, database)
     )
@@ -180,9 +181,11 @@ def _assemble(settings: Settings, database: Database, redis: RedisGate, wake: Wa
     )
 
 
-def _database(url: str, name: str, pool_size: int) -> Database:
+def _database(url: str, name: str, pool_size: int, lease: float) -> Database:
+    """Return the pool; what a frozen process has locked must be free when its lease ends."""
     cooperate_with_gevent()
-    return Database(url, pool_size=pool_size, name=f"habakkuk {name}")
+    idle = min(IDLE_SECONDS, lease)
+    return Database(url, pool_size=pool_size, name=f"habakkuk {name}", idle_seconds=idle)
 
 
 def _add_handlers(container: Container) -> None:

@@ -25,8 +25,9 @@ from habakkuk.core.errors import Invalid, Unavailable
 
 # A frozen process inside a transaction keeps its row locks until the server ends it (10 s), a lock
 # held longer than 5 s is a fault, and no statement of ours takes 30 s.
+IDLE_SECONDS = 10.0
 _SERVER_OPTIONS = (
-    "-c idle_in_transaction_session_timeout=10000 -c lock_timeout=5000 -c statement_timeout=30000"
+    "-c idle_in_transaction_session_timeout={idle} -c lock_timeout=5000 -c statement_timeout=30000"
 )
 _CONNECT_ARGS: dict[str, Any] = {
     "connect_timeout": 3,
@@ -89,10 +90,21 @@ class Work:
 class Database:
     """A pool of connections. Make it after a fork, never before: children may not share sockets."""
 
-    def __init__(self, url: str, *, pool_size: int = 12, name: str = "habakkuk") -> None:
-        """Prepare the pool; connects at the first use. `name` shows in pg_stat_activity."""
+    def __init__(
+        self,
+        url: str,
+        *,
+        pool_size: int = 12,
+        name: str = "habakkuk",
+        idle_seconds: float = IDLE_SECONDS,
+    ) -> None:
+        """Prepare the pool; connects at the first use. `name` shows in pg_stat_activity.
+
+        A transaction in which nothing happens for `idle_seconds` is ended by the server.
+        """
         self._url = url
-        self._connect_args = _CONNECT_ARGS | {"application_name": name, "options": _SERVER_OPTIONS}
+        options = _SERVER_OPTIONS.format(idle=int(idle_seconds * 1000))
+        self._connect_args = _CONNECT_ARGS | {"application_name": name, "options": options}
         self._engine = create_engine(
             url,
             pool_size=pool_size,
@@ -147,9 +159,9 @@ class Database:
             connection.autocommit = True
             return connection
 
-    def beside(self, name: str) -> Database:
+    def beside(self, name: str, *, idle_seconds: float = IDLE_SECONDS) -> Database:
         """Return a pool of one connection beside this one, for work that may not queue for it."""
-        return Database(self._url, pool_size=1, name=name)
+        return Database(self._url, pool_size=1, name=name, idle_seconds=idle_seconds)
 
     def dispose(self) -> None:
         """Close the pool."""

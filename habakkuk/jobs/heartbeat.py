@@ -11,11 +11,12 @@ from habakkuk.jobs.loop import Loop
 from habakkuk.jobs.store import lease as store
 
 _log = get_logger("jobs.heartbeat")
-BEAT_SECONDS = 5.0
+# Every five seconds for a lease of thirty: a few beats may fail.
+_BEATS_PER_LEASE = 6
 
 
 class Heartbeat:
-    """Beats every five seconds for all held jobs in one statement."""
+    """Beats six times a lease, for all held jobs in one statement."""
 
     def __init__(
         self, database: Database, leases: Leases, clock: Clock, locks: LockKeeper | None = None
@@ -41,7 +42,8 @@ class Heartbeat:
         if not held:
             return
         since = self._clock.monotonic()
-        beats = store.heartbeat(self._database, [holding.lease for holding in held])
+        leases = [holding.lease for holding in held]
+        beats = store.heartbeat(self._database, leases, self._leases.seconds)
         lost = self._leases.renewed(held, beats, since)
         if lost:
             _log.warning("leases lost", fences=lost)
@@ -56,4 +58,4 @@ class Heartbeat:
             late = self._leases.distrust()
             if late:
                 _log.error("leases were not renewed in time", fences=late)
-        return BEAT_SECONDS
+        return self._leases.seconds / _BEATS_PER_LEASE

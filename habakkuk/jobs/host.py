@@ -19,7 +19,7 @@ from habakkuk.core.redis import RedisGate
 from habakkuk.db.engine import Database, DatabaseAway
 from habakkuk.jobs.contract import JobHandler
 from habakkuk.jobs.heartbeat import Heartbeat
-from habakkuk.jobs.leases import Leases
+from habakkuk.jobs.leases import Leases, lease_seconds
 from habakkuk.jobs.lock import LockKeeper
 from habakkuk.jobs.loop import Loop
 from habakkuk.jobs.presence import Ears, Presence, random_lock
@@ -33,6 +33,8 @@ from habakkuk.jobs.wake import Wake
 
 _log = get_logger("jobs.host")
 _CENSUS_SECONDS = 60.0
+# A process that is frozen inside its sweep keeps all others from theirs for so long.
+_SWEEP_IDLE_SECONDS = 2.0
 
 
 class JobSource(Protocol):
@@ -115,8 +117,8 @@ class Host:
         redis = source.redis
         self._locks = None if redis is None else LockKeeper(redis, self._number)
         self._beats = source.database.beside("habakkuk heartbeat")
-        self._sweeps = source.database.beside("habakkuk sweep")
-        self._leases = Leases(clock)
+        self._sweeps = source.database.beside("habakkuk sweep", idle_seconds=_SWEEP_IDLE_SECONDS)
+        self._leases = Leases(clock, lease_seconds(source.settings))
         self.runner = Runner(self._runner_parts(clock), sizes)
         self._heartbeat = Heartbeat(self._beats, self._leases, clock, self._locks)
         self._sweeper = Sweeper(self._sweeper_parts(start_probe))
@@ -130,7 +132,7 @@ class Host:
         return RunnerParts(
             database=source.database,
             handlers=source.handlers,
-            owner=Owner(self._identity.name, self._number),
+            owner=Owner(self._identity.name, self._number, self._leases.seconds),
             leases=self._leases,
             failpoints=source.failpoints,
             clock=clock,

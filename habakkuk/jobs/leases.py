@@ -7,12 +7,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from habakkuk.core.clock import Clock
+from habakkuk.core.config.settings import Settings
 from habakkuk.core.interrupt import Interrupt, Reason
 from habakkuk.jobs.store.fragments import LEASE_SECONDS
 from habakkuk.jobs.store.lease import Beat, Lease
 
 # Trust ends before the lease does: what was started in trust must not run into another's time.
-TRUST_SECONDS = LEASE_SECONDS - 5.0
+_TRUSTED_SHARE = 5 / 6
+TRUST_SECONDS = LEASE_SECONDS * _TRUSTED_SHARE
+_TEST_LEASE = "HABAKKUK_TEST_LEASE"
+
+
+def lease_seconds(settings: Settings) -> float:
+    """Return how long a lease lasts; the test-only setting lets drills outlive many."""
+    return float(settings.environment.get(_TEST_LEASE) or LEASE_SECONDS)
 
 
 @dataclass
@@ -28,8 +36,10 @@ class Holding:
 class Leases:
     """Every holding of a process, by fence. Thread-safe."""
 
-    def __init__(self, clock: Clock) -> None:
-        """Start with none."""
+    def __init__(self, clock: Clock, seconds: float = LEASE_SECONDS) -> None:
+        """Start with none; each lasts `seconds` from its claim or its last beat."""
+        self.seconds = seconds
+        self._trust = seconds * _TRUSTED_SHARE
         self._clock = clock
         self._lock = threading.Lock()
         self._held: dict[int, Holding] = {}
@@ -40,7 +50,7 @@ class Leases:
 
     def add(self, lease: Lease, serial_key: str | None, interrupt: Interrupt, since: float) -> None:
         """Hold a job whose claim was asked for at `since`."""
-        holding = Holding(lease, serial_key, interrupt, since + TRUST_SECONDS)
+        holding = Holding(lease, serial_key, interrupt, since + self._trust)
         with self._lock:
             self._held[lease.fence] = holding
 
@@ -66,7 +76,7 @@ class Leases:
                     holding.interrupt.trip(Reason.LEASE_LOST)
                 continue
             if beat.renewed:
-                holding.trusted_until = since + TRUST_SECONDS
+                holding.trusted_until = since + self._trust
             if beat.cancel_requested:
                 holding.interrupt.trip(Reason.CANCELLED)
         return lost

@@ -10,7 +10,7 @@ from habakkuk.core.clock import Clock
 from habakkuk.core.log import get_logger
 from habakkuk.jobs.heartbeat import Heartbeat
 from habakkuk.jobs.host import JobSource
-from habakkuk.jobs.leases import Leases
+from habakkuk.jobs.leases import Leases, lease_seconds
 from habakkuk.jobs.presence import Ears, Presence, host_number, random_lock
 from habakkuk.jobs.runner import Runner, RunnerParts
 from habakkuk.jobs.store import queue as store
@@ -32,8 +32,8 @@ class Probe:
         self._refused = threading.Event()
         self._stopping = threading.Event()
         number = random_lock()
-        self._owner = Owner(f"probe@{socket.gethostname()}", number)
-        leases = Leases(self._clock)
+        leases = Leases(self._clock, lease_seconds(source.settings))
+        self._owner = Owner(f"probe@{socket.gethostname()}", number, leases.seconds)
         parts = RunnerParts(
             source.database,
             source.handlers,

@@ -34,7 +34,7 @@ _PRESENT = (
 _RESTED = f"clock_timestamp() - pg_postmaster_start_time() > interval '{_REST_SECONDS} s'"
 _FRESH_LEASE = (
     "state = 'running', fence = nextval('fence_seq'), owner = :owner, owner_lock = :owner_lock,"
-    f" lease_until = clock_timestamp() + interval '{LEASE_SECONDS} s'"
+    " lease_until = clock_timestamp() + :lease * interval '1 s'"
 )
 _NO_LEASE = "owner = NULL, owner_lock = NULL, lease_until = NULL"
 _HELD = "j.id = :id AND j.fence = :fence AND j.state = 'running'"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from habakkuk.db.engine import Database, Work
-from habakkuk.jobs.store.fragments import as_json, statement
+from habakkuk.jobs.store.fragments import LEASE_SECONDS, as_json, statement
 from habakkuk.jobs.types import JobState
 
 _GUARD = statement("SELECT 1 FROM jobs j WHERE $held FOR SHARE OF j")
@@ -44,7 +44,7 @@ _HEARTBEAT = statement(
     " AS h(id, fence)),"
     " free AS (SELECT j.id FROM jobs j JOIN h ON h.id = j.id AND h.fence = j.fence"
     " WHERE j.state = 'running' FOR NO KEY UPDATE OF j SKIP LOCKED),"
-    " renewed AS (UPDATE jobs j SET lease_until = clock_timestamp() + interval '30 s'"
+    " renewed AS (UPDATE jobs j SET lease_until = clock_timestamp() + :seconds * interval '1 s'"
     " FROM free WHERE j.id = free.id RETURNING j.id)"
     " SELECT j.fence, j.cancel_requested, r.id IS NOT NULL AS renewed"
     " FROM jobs j JOIN h ON h.id = j.id AND h.fence = j.fence LEFT JOIN renewed r ON r.id = j.id"
@@ -113,10 +113,15 @@ def retry(database: Database, lease: Lease, error: str, after: float | None) -> 
     return bool(database.run(_RETRY, id=lease.id, fence=lease.fence, error=error, after=after))
 
 
-def heartbeat(database: Database, leases: Sequence[Lease]) -> list[Beat]:
-    """Renew all these leases; what is not in the answer is lost."""
+def heartbeat(
+    database: Database, leases: Sequence[Lease], seconds: float = LEASE_SECONDS
+) -> list[Beat]:
+    """Renew all these leases for `seconds`; what is not in the answer is lost."""
     rows = database.run(
-        _HEARTBEAT, ids=[lease.id for lease in leases], fences=[lease.fence for lease in leases]
+        _HEARTBEAT,
+        ids=[lease.id for lease in leases],
+        fences=[lease.fence for lease in leases],
+        seconds=seconds,
     )
     return [Beat(row.fence, row.cancel_requested, row.renewed) for row in rows]
 

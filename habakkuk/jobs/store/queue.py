@@ -10,7 +10,7 @@ from sqlalchemy import TextClause
 from sqlalchemy.exc import IntegrityError
 
 from habakkuk.db.engine import Database, Work
-from habakkuk.jobs.store.fragments import as_json, job_of, statement
+from habakkuk.jobs.store.fragments import LEASE_SECONDS, as_json, job_of, statement
 from habakkuk.jobs.types import Job, NewJob
 
 _ENQUEUE = statement(
@@ -43,10 +43,11 @@ _TRIES = 5
 
 @dataclass(frozen=True)
 class Owner:
-    """Who claims: the name for people, and the number of its presence lock."""
+    """Who claims: the name for people, the number of its presence lock, how long a lease lasts."""
 
     name: str
     lock: int
+    lease: float = LEASE_SECONDS
 
 
 def enqueue(work: Work, job: NewJob) -> bool:
@@ -83,7 +84,9 @@ def claim_poison(database: Database, queues: Sequence[str], owner: Owner) -> Job
 def _claim(database: Database, sql: TextClause, owner: Owner, **params: object) -> Job | None:
     for _ in range(_TRIES):
         try:
-            rows = database.run(sql, owner=owner.name, owner_lock=owner.lock, **params)
+            rows = database.run(
+                sql, owner=owner.name, owner_lock=owner.lock, lease=owner.lease, **params
+            )
         except IntegrityError as error:
             if getattr(error.orig, "pgcode", None) != errorcodes.UNIQUE_VIOLATION:
                 raise

@@ -168,11 +168,11 @@ def test_the_back_off_is_at_most_double_each_time_and_five_minutes_in_all(bench:
 class Beats:
     """A heartbeat with a clock that the test moves."""
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: Bench, seconds: float = 30.0) -> None:
         self.time = 0.0
         clock = Clock()
         clock.monotonic = lambda: self.time  # type: ignore[method-assign]  # the test's clock
-        self.leases = Leases(clock)
+        self.leases = Leases(clock, seconds)
         self.heartbeat = Heartbeat(bench.database, self.leases, clock)
 
     def hold(self, lease: Lease) -> Interrupt:
@@ -197,6 +197,20 @@ def test_a_beat_renews_every_lease_for_thirty_seconds(bench: Bench) -> None:
         expire(bench, lease)
     beats.heartbeat.beat()
     assert all(29 < lease_seconds(bench, lease) <= 30 for lease in held)
+
+
+def test_a_shorter_lease_is_renewed_and_trusted_for_less(bench: Bench) -> None:
+    """Drills set it, so that a frozen worker's end of trust need not be waited for."""
+    beats = Beats(bench, seconds=3.0)
+    lease = bench.claimed()
+    interrupt = beats.hold(lease)
+    beats.heartbeat.beat()
+    assert 2 < lease_seconds(bench, lease) <= 3
+    beats.time = 2.4
+    assert beats.leases.distrust() == []
+    beats.time = 2.6
+    assert beats.leases.distrust() == [lease.fence]
+    assert interrupt.reason is Reason.LEASE_LOST
 
 
 def test_a_beat_tells_a_job_whose_row_another_has(bench: Bench) -> None:

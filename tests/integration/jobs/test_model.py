@@ -1,8 +1,12 @@
-"""Jobs in any order of events, PostgreSQL against a small model of what may happen."""
+"""Jobs in any order of events over several connections, PostgreSQL against a small model.
+
+HABAKKUK_TEST_STEPS runs more of them than fit into every run of the tests, such as 10000.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 import pytest
@@ -17,6 +21,7 @@ from hypothesis.stateful import (
 )
 from sqlalchemy import text
 
+from habakkuk.core.config.environment import read_environment
 from habakkuk.db.engine import Database, Work
 from habakkuk.jobs.service import Jobs
 from habakkuk.jobs.store import lease as leases
@@ -29,6 +34,10 @@ from habakkuk.jobs.wake import MemoryWake
 
 ALIVE = {JobState.PENDING, JobState.RUNNING, JobState.WAITING}
 OWNER = Owner("model", 1)
+CONNECTIONS = 4
+MOST_OPEN = 2
+STEPS = int(read_environment().get("HABAKKUK_TEST_STEPS") or 1000)
+STEPS_PER_EXAMPLE = 40
 _APPEND = text(
     "INSERT INTO channel_state (channel, account, name, value) VALUES ('m', :job, :name, '{}')"
 )
@@ -50,19 +59,49 @@ class Model:
     answered: list[str] = field(default_factory=list)
 
 
-class JobsMachine(RuleBasedStateMachine):
-    """Claims with whatever fence, old or new: only the newest one of a running job counts."""
+@dataclass
+class Open:
+    """A transaction that proved its lease, appended, and is not committed when the lease ends."""
 
-    database: Database
+    lease: Lease
+    transaction: AbstractContextManager[Work]
+
+
+class JobsMachine(RuleBasedStateMachine):
+    """Claims with whatever fence, old or new: only the newest one of a running job counts.
+
+    Every statement goes over another connection than the one before, and up to two transactions
+    stay open meanwhile: what they hold is neither taken over nor renewed, and nobody waits for it.
+    """
+
+    connections: Sequence[Database]
     jobs_known = Bundle("jobs_known")
     leases_known = Bundle("leases_known")
 
     def __init__(self) -> None:
         super().__init__()
-        self.database.run(text("TRUNCATE jobs, channel_state, waits CASCADE"))
-        self.jobs = Jobs(self.database, MemoryWake(), {})
+        self.open: list[Open] = []
+        self.turn = 0
         self.models: dict[str, Model] = {}
         self.count = 0
+        self.database.run(text("TRUNCATE jobs, channel_state, waits CASCADE"))
+
+    def teardown(self) -> None:
+        while self.open:
+            self.open.pop().transaction.__exit__(None, None, None)
+
+    @property
+    def database(self) -> Database:
+        self.turn += 1
+        return self.connections[self.turn % len(self.connections)]
+
+    @property
+    def jobs(self) -> Jobs:
+        return Jobs(self.database, MemoryWake(), {})
+
+    def locked(self, job: str) -> bool:
+        """Whether an open transaction holds the job's row: a change of it would wait."""
+        return any(one.lease.id == job for one in self.open)
 
     def claimable(self, job: str) -> bool:
         model = self.models[job]
@@ -123,6 +162,8 @@ class JobsMachine(RuleBasedStateMachine):
 
     @rule(lease=leases_known)
     def guarded_append(self, lease: Lease) -> None:
+        if self.locked(lease.id):
+            return
         with self.database.transaction() as work:
             held = leases.guard_change(work, lease) is not None
             assert held == self.holds(lease)
@@ -133,15 +174,42 @@ class JobsMachine(RuleBasedStateMachine):
                 self.models[lease.id].crashes = 0
 
     @rule(lease=leases_known)
+    def begin_append(self, lease: Lease) -> None:
+        if self.locked(lease.id) or len(self.open) == MOST_OPEN or not self.holds(lease):
+            return
+        self.end_lease(lease)
+        transaction = self.database.transaction()
+        work = transaction.__enter__()
+        assert leases.guard(work, lease)
+        self.append(work, lease.id)
+        self.open.append(Open(lease, transaction))
+
+    @rule(commits=st.booleans())
+    def end_append(self, commits: bool) -> None:
+        if not self.open:
+            return
+        ended = self.open.pop(0)
+        if commits:
+            ended.transaction.__exit__(None, None, None)
+            self.models[ended.lease.id].appends += 1
+        else:
+            undone = RuntimeError("undone")
+            with pytest.raises(RuntimeError, match="undone"):
+                ended.transaction.__exit__(RuntimeError, undone, None)
+        assert leases.heartbeat(self.database, [ended.lease])[0].renewed
+
+    @rule(lease=leases_known)
     def heartbeat(self, lease: Lease) -> None:
         beats = leases.heartbeat(self.database, [lease])
         assert bool(beats) == self.holds(lease)
         if beats:
-            assert beats[0].renewed
+            assert beats[0].renewed is not self.locked(lease.id)
             assert beats[0].cancel_requested == self.models[lease.id].cancelled
 
     @rule(lease=leases_known, state=st.sampled_from([JobState.DONE, JobState.FAILED]))
     def finish(self, lease: Lease, state: JobState) -> None:
+        if self.locked(lease.id):
+            return
         assert leases.finish_alone(self.database, lease, state, {}) == self.holds(lease)
         if self.holds(lease):
             self.models[lease.id].state = state
@@ -149,6 +217,8 @@ class JobsMachine(RuleBasedStateMachine):
 
     @rule(lease=leases_known)
     def fail(self, lease: Lease) -> None:
+        if self.locked(lease.id):
+            return
         assert leases.retry(self.database, lease, "failed", 0) == self.holds(lease)
         if self.holds(lease):
             self.models[lease.id].state = JobState.PENDING
@@ -156,25 +226,38 @@ class JobsMachine(RuleBasedStateMachine):
 
     @rule(lease=leases_known)
     def release(self, lease: Lease) -> None:
+        if self.locked(lease.id):
+            return
         assert leases.release(self.database, lease) == self.holds(lease)
         if self.holds(lease):
             self.models[lease.id].state = JobState.PENDING
 
     @rule(lease=leases_known)
     def expire(self, lease: Lease) -> None:
-        if not self.holds(lease):
+        if not self.holds(lease) or self.locked(lease.id):
             return
-        self.database.run(
-            text("UPDATE jobs SET lease_until = now() - interval '1 s' WHERE id = :i"), i=lease.id
-        )
+        self.end_lease(lease)
         with self.database.transaction() as work:
             taken = [one.id for one in sweep.take_over(work)]
         assert taken == [lease.id]
         self.models[lease.id].state = JobState.PENDING
         self.models[lease.id].crashes += 1
 
+    def end_lease(self, lease: Lease) -> None:
+        self.database.run(
+            text("UPDATE jobs SET lease_until = now() - interval '1 s' WHERE id = :i"), i=lease.id
+        )
+
+    @rule()
+    def sweep_beside_open_transactions(self) -> None:
+        """A lease that ended while its holder commits: the guard holds the takeover off."""
+        with self.database.transaction() as work:
+            assert sweep.take_over(work) == []
+
     @rule(job=jobs_known)
     def cancel(self, job: str) -> None:
+        if self.locked(job):
+            return
         model = self.models[job]
         with self.database.transaction() as work:
             result = self.jobs.cancel(work, job, "stop")
@@ -190,7 +273,7 @@ class JobsMachine(RuleBasedStateMachine):
 
     @rule(lease=leases_known)
     def open_wait(self, lease: Lease) -> None:
-        if not self.holds(lease):
+        if not self.holds(lease) or self.locked(lease.id):
             return
         self.count += 1
         wait = f"w{self.count}"
@@ -201,6 +284,8 @@ class JobsMachine(RuleBasedStateMachine):
 
     @rule(lease=leases_known)
     def park(self, lease: Lease) -> None:
+        if self.locked(lease.id):
+            return
         model = self.models[lease.id]
         with self.database.transaction() as work:
             parked = waits.park(work, lease)
@@ -214,7 +299,7 @@ class JobsMachine(RuleBasedStateMachine):
     @rule(job=jobs_known)
     def resolve(self, job: str) -> None:
         model = self.models[job]
-        if not model.open_waits:
+        if not model.open_waits or self.locked(job):
             return
         wait = model.open_waits.pop()
         with self.database.transaction() as work:
@@ -226,7 +311,7 @@ class JobsMachine(RuleBasedStateMachine):
     @rule(lease=leases_known)
     def consume(self, lease: Lease) -> None:
         model = self.models[lease.id]
-        if not self.holds(lease) or not model.answered:
+        if not self.holds(lease) or not model.answered or self.locked(lease.id):
             return
         with self.database.transaction() as work:
             assert leases.guard(work, lease)
@@ -266,24 +351,26 @@ class JobsMachine(RuleBasedStateMachine):
 
 
 @pytest.fixture
-def single(database_url: str) -> Iterator[Database]:
-    pool = Database(database_url, pool_size=1)
-    with open_line(pool, "model") as line:
+def several(database_url: str) -> Iterator[Sequence[Database]]:
+    # A transaction of the test may stay open for as long as the test takes to get back to it.
+    pools = [Database(database_url, pool_size=3, idle_seconds=600) for _ in range(CONNECTIONS)]
+    with open_line(pools[0], "model") as line:
         # The owner is present throughout: only the end of its leases counts.
         assert line.hold_presence(OWNER.lock)
-        yield pool
-    pool.dispose()
+        yield pools
+    for pool in pools:
+        pool.dispose()
 
 
-def test_the_rows_do_what_the_model_says(single: Database) -> None:
+def test_the_rows_do_what_the_model_says(several: Sequence[Database]) -> None:
     class Machine(JobsMachine):
-        database = single
+        connections = several
 
     run_state_machine_as_test(
         Machine,
         settings=settings(
-            max_examples=25,
-            stateful_step_count=40,
+            max_examples=max(1, STEPS // STEPS_PER_EXAMPLE),
+            stateful_step_count=STEPS_PER_EXAMPLE,
             deadline=None,
             suppress_health_check=list(HealthCheck),
         ),

@@ -151,7 +151,7 @@ def hold_claim_open(bench: Bench, job: str) -> Callable[[], None]:
     """Claim a job in a transaction that is still open, as a slow commit is."""
     opened = bench.database.transaction()
     work = opened.__enter__()
-    work.execute(queue._CLAIM_ONE, id=job, owner="other", owner_lock=2)
+    work.execute(queue._CLAIM_ONE, id=job, owner="other", owner_lock=2, lease=30)
     return lambda: opened.__exit__(None, None, None)  # type: ignore[return-value]  # not used
 
 

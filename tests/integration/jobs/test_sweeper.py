@@ -10,7 +10,7 @@ import pytest
 
 from habakkuk.core.failpoints import Failpoints
 from habakkuk.core.redis import RedisGate
-from habakkuk.db.engine import DatabaseBusy, Work
+from habakkuk.db.engine import DatabaseAway, DatabaseBusy, Work
 from habakkuk.jobs.lock import Holder, LockKeeper, lock_key
 from habakkuk.jobs.presence import host_number
 from habakkuk.jobs.runner import Runner
@@ -263,3 +263,24 @@ def test_while_the_probe_of_this_host_runs_no_other_is_started(bench: Bench, swe
     for _ in range(4):
         sweeper.sweep()
     assert sweep.probes == []
+
+
+def test_a_process_that_is_frozen_inside_its_sweep_soon_keeps_nobody_from_theirs(
+    bench: Bench,
+) -> None:
+    """The server ends its transaction, and with it the lock."""
+    frozen = bench.database.beside("frozen", idle_seconds=0.2)
+
+    def alone() -> bool:
+        with bench.database.transaction() as work:
+            return store.alone(work)
+
+    def freeze() -> None:
+        with frozen.transaction() as work:
+            assert store.alone(work)
+            assert not alone()
+            until(alone)
+
+    with pytest.raises(DatabaseAway):
+        freeze()
+    frozen.dispose()

@@ -44,7 +44,7 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
     # A stream that lasts until it is killed.
     "long": Behaviour(gap=0.02, tokens=500),
     "caller": Behaviour(tool=("list_dir", "{}")),
-    "asker": Behaviour(tool=("write_file", '{"path": "note.txt", "text": "a note"}')),
+    "asker": Behaviour(tool=("write_file", '{"path": "note.txt", "content": "a note"}')),
 }
 
 

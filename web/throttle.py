@@ -54,18 +54,22 @@ class Throttle:
         self._all: deque[float] = deque()
         self._by_source: OrderedDict[str, deque[float]] = OrderedDict()
         self._good: OrderedDict[bytes, None] = OrderedDict()
+        self._checked: set[bytes] = set()
 
     def attempt(self, source: str, secret: str) -> Attempt:
         """Count an attempt that is about to be checked. Raises Refused when there were too many."""
         source, digest = _network(source), _digest(secret)
         with self._lock:
-            if digest in self._good:
+            # Many requests that bring the same secret at once are one guess.
+            if digest in self._good or digest in self._checked:
                 return Attempt(source, digest, known=True)
             self._count(source)
+            self._checked.add(digest)
         if self._shared is None:
             return Attempt(source, digest)
         keys, full = self._shared.count(source)
         if full:
+            self._over(digest)
             self._refuse()
         return Attempt(source, digest, keys)
 
@@ -73,6 +77,7 @@ class Throttle:
         """Forget an attempt: it was not a guess, or could not be checked."""
         if attempt.known:
             return
+        self._over(attempt.digest)
         with self._lock:
             for attempts in (self._by_source.get(attempt.source), self._all):
                 if attempts:
@@ -82,19 +87,25 @@ class Throttle:
 
     def succeeded(self, attempt: Attempt, *, remember: bool = True) -> None:
         """Take the attempt back: the secret was good, and is known when it may come again."""
+        if remember:
+            with self._lock:
+                self._good[attempt.digest] = None
+                self._good.move_to_end(attempt.digest)
+                if len(self._good) > _MAX_GOOD:
+                    self._good.popitem(last=False)
         self.take_back(attempt)
-        if not remember:
-            return
-        with self._lock:
-            self._good[attempt.digest] = None
-            self._good.move_to_end(attempt.digest)
-            if len(self._good) > _MAX_GOOD:
-                self._good.popitem(last=False)
 
     def failed(self, attempt: Attempt) -> None:
         """Let the attempt count. What was good and is no longer counts from the next time on."""
         with self._lock:
             self._good.pop(attempt.digest, None)
+        if not attempt.known:
+            self._over(attempt.digest)
+
+    def _over(self, digest: bytes) -> None:
+        """Note that a check has ended: the next one of the same secret counts for itself."""
+        with self._lock:
+            self._checked.discard(digest)
 
     def _count(self, source: str) -> None:
         now = self._now()

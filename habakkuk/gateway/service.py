@@ -15,6 +15,7 @@ from habakkuk.commands.registry import CommandRegistry, allowed
 from habakkuk.conversations.store import addresses, chat, hotpath, turns
 from habakkuk.conversations.types import (
     TARGET,
+    Address,
     Author,
     ChatKind,
     ChatState,
@@ -157,7 +158,7 @@ class Gateway:
         accepted = None
         self._failpoints.hit("admit.commit.before")
         if inbound.cursor is None and not inbound.joinable:
-            accepted = hotpath.accept(self._database, asked)
+            accepted = self._accept_at_once(inbound, asked)
         if accepted is None:
             admitted = self._admit_slowly(inbound, asked)
         else:
@@ -166,6 +167,17 @@ class Gateway:
         if asked.delay <= 0 and not admitted.duplicate:
             self._jobs.announce(asked.queue, asked.turn_id)
         return admitted
+
+    def _accept_at_once(
+        self, inbound: Inbound, asked: hotpath.Acceptance
+    ) -> hotpath.Accepted | None:
+        """Accept in one statement, at an address that is there or at a new one."""
+        accepted = None if inbound.fresh else hotpath.accept(self._database, asked)
+        if accepted is not None or inbound.remote_id or inbound.session_id:
+            return accepted
+        agent = inbound.agent or self._config.main_agent
+        conversation = _conversation_id(inbound.address)
+        return hotpath.open_and_accept(self._database, asked, conversation, random_id("ses"), agent)
 
     def _admit_slowly(self, inbound: Inbound, asked: hotpath.Acceptance) -> Admitted:
         with self._database.transaction() as work:
@@ -257,11 +269,10 @@ class Gateway:
 
     def _create(self, work: Work, inbound: Inbound) -> Conversation:
         address = inbound.address
-        parts = (address.channel, address.account, address.chat, address.thread)
         session = inbound.session_id or random_id("ses")
         agent = inbound.agent or self._config.main_agent
         fresh = Conversation(
-            derive("conv", *parts), address, inbound.user.id, agent, session, next_seq=1
+            _conversation_id(address), address, inbound.user.id, agent, session, next_seq=1
         )
         addresses.create(work, fresh)
         found = addresses.lock(work, address)
@@ -330,6 +341,10 @@ class Gateway:
         return Admitted(conversation.id, conversation.session_id, seq or 0, None, reply)
 
 
+def _conversation_id(address: Address) -> str:
+    return derive("conv", address.channel, address.account, address.chat, address.thread)
+
+
 def _turn_id(inbound: Inbound) -> str:
     if inbound.remote_id is None:
         return random_id("turn")
@@ -362,4 +377,11 @@ def _reply_row(inbound: Inbound, text: str) -> NewChatMessage:
 
 
 def _admitted(asked: hotpath.Acceptance, accepted: hotpath.Accepted) -> Admitted:
-    return Admitted(accepted.conversation_id, accepted.session_id, accepted.seq, asked.turn_id)
+    return Admitted(
+        accepted.conversation_id,
+        accepted.session_id,
+        accepted.seq,
+        asked.turn_id,
+        agent=accepted.agent,
+        at=accepted.at,
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from habakkuk.accounts.types import User
@@ -27,7 +28,8 @@ class Inbound:
     be asked while the turn runs; without it what needs approval is denied at once. `approves`: a
     yes or no of theirs answers an open question, as far as their role goes. `target` is where
     answers go outside, None where they are only shown here. `seed` is what a new
-    session starts with, as transcript JSON. `agent` None keeps the conversation's agent.
+    session starts with, as transcript JSON. `fresh`: the address was made up
+    for this message. `agent` None keeps the conversation's agent.
     """
 
     address: Address
@@ -45,11 +47,12 @@ class Inbound:
     reply_to: dict[str, Any] = field(default_factory=dict)
     target: Target | None = None
     cursor: Cursor | None = None
+    fresh: bool = False
 
 
 @dataclass(frozen=True)
 class Admitted:
-    """What became of a message.
+    """What became of a message. `agent` and `at` are those of a turn accepted now, else None.
 
     `turn_id` is None for a command, whose `reply` is set, and whose `session_id` is the session
     that was the conversation's current one before it.
@@ -61,3 +64,5 @@ class Admitted:
     turn_id: str | None
     reply: str | None = None
     duplicate: bool = False
+    agent: str | None = field(default=None, compare=False)
+    at: datetime | None = field(default=None, compare=False)

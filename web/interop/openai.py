@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from flask import Response, request
 from flask_openapi.blueprint import APIBlueprint
@@ -11,7 +10,7 @@ from flask_openapi.models.tag import Tag
 from pydantic import BaseModel
 
 from habakkuk.accounts.types import Scope
-from habakkuk.conversations.types import Address, Outcome, Turn
+from habakkuk.conversations.types import Address, Outcome
 from habakkuk.core.errors import Conflict, Invalid, NotFound
 from habakkuk.core.ids import derive, random_id
 from habakkuk.gateway.types import Inbound
@@ -57,14 +56,6 @@ class ModelPath(BaseModel):
     model: str
 
 
-@dataclass(frozen=True)
-class _Started:
-    """A request's turn and how its answers are framed."""
-
-    turn: Turn
-    frame: Frame
-
-
 @api.get("/models")
 @needs(Scope.READ)
 def list_models() -> Response:
@@ -87,29 +78,29 @@ def show_model(path: ModelPath) -> Response:
 @needs(Scope.CHAT)
 def create_completion(body: CompletionRequest) -> Response:
     """Answer the last message, whole or as it is written."""
-    started = _start(body, read(body))
+    frame = _start(body, read(body))
     if not body.stream:
-        return _whole(started)
+        return _whole(frame)
     options = body.stream_options
     wants_usage = options is not None and bool(options.include_usage)
-    stream = CompletionStream(container(), principal(), started.frame, watcher(), usage=wants_usage)
+    stream = CompletionStream(container(), principal(), frame, watcher(), usage=wants_usage)
     return sse_response(stream.parts())
 
 
-def _start(body: CompletionRequest, ask: Ask) -> _Started:
+def _start(body: CompletionRequest, ask: Ask) -> Frame:
     """Admit the request's message, or find the turn of the same request before."""
     parts = container()
     inbound = _inbound(body, ask)
     admitted = parts.gateway.admit(inbound)
     note_session(admitted.session_id)
     parts.live.hint(admitted.session_id)
-    turn = parts.conversations.turn(principal(), admitted.turn_id or "")
-    if admitted.duplicate and turn.reply_to.get("request") != ask.fingerprint:
-        raise Conflict("this Idempotency-Key came with another request before; use a new one")
-    frame = Frame(
-        turn.id, turn.session_id, MODEL_PREFIX + turn.agent, int(turn.created.timestamp())
-    )
-    return _Started(turn, frame)
+    turn_id, agent, at = admitted.turn_id or "", admitted.agent, admitted.at
+    if agent is None or at is None:
+        turn = parts.conversations.turn(principal(), turn_id)
+        if turn.reply_to.get("request") != ask.fingerprint:
+            raise Conflict("this Idempotency-Key came with another request before; use a new one")
+        agent, at = turn.agent, turn.created
+    return Frame(turn_id, admitted.session_id, MODEL_PREFIX + agent, int(at.timestamp()))
 
 
 def _inbound(body: CompletionRequest, ask: Ask) -> Inbound:
@@ -144,6 +135,7 @@ def _inbound(body: CompletionRequest, ask: Ask) -> Inbound:
         commands=False,
         seed=ask.seed,
         reply_to=reply_to,
+        fresh=not key,
     )
 
 
@@ -156,15 +148,15 @@ def _idempotency_key() -> str:
     return key
 
 
-def _whole(started: _Started) -> Response:
+def _whole(frame: Frame) -> Response:
     parts = container()
-    turn = wait_for_end(parts, principal(), started.turn.id, watcher())
+    turn = wait_for_end(parts, principal(), frame.turn, watcher())
     reply = parts.conversations.reply(turn)
     text = reply.body if reply is not None else ""
     if turn.outcome is Outcome.FAILED:
         return failure(502, "turn_failed", text)
     usage = parts.conversations.usage(turn)
-    answer = completion(started.frame, text, finish_reason(turn, reply), usage)
+    answer = completion(frame, text, finish_reason(turn, reply), usage)
     answer["habakkuk"]["outcome"] = turn.outcome
     if reply is not None and reply.data.get("notice"):
         answer["habakkuk"]["notice"] = reply.data["notice"]

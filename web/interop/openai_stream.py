@@ -18,6 +18,7 @@ from web.sse import KEEPALIVE, sse
 T = TypeVar("T")
 _KEEPALIVE_SECONDS = 15.0
 _LOOK_SECONDS = 5.0
+_FIRST_LOOK_SECONDS = 0.25
 _RETRY_SECONDS = 1.0
 
 
@@ -57,9 +58,11 @@ class CompletionStream:
         live, session = self._container.live, self._frame.session
         with live.subscribed(session) as subscription:
             yield from self._text(answer.replay(live.replay(session)))
-            turn = self._ended()
+            # It may have ended before this began to listen: the first look comes soon.
+            turn, patience = None, _FIRST_LOOK_SECONDS
             while turn is None and not self._gone():
-                event = subscription.get(_LOOK_SECONDS)
+                event = subscription.get(patience)
+                patience = _LOOK_SECONDS
                 if event is not None:
                     yield from self._text(answer.see(event))
                     if answer.gap:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -54,7 +55,35 @@ _ACCEPT = text("""
                now() + :delay * interval '1 s'
         FROM opened o WHERE :opens ON CONFLICT (id) DO NOTHING
     )
-    SELECT conversation_id, session_id, seq FROM opened
+    SELECT conversation_id, session_id, agent, seq, now() AS at FROM opened
+""")
+# Of a message without an id of its own nothing can be known already: one statement makes the
+# conversation and takes the message, and does nothing where an address is not new.
+_OPEN = text("""
+    WITH conv AS (
+        INSERT INTO conversations (id, channel, account, chat, thread, user_id, agent, session_id,
+                                   next_seq)
+        VALUES (:conversation_id, :channel, :account, :chat, :thread, :user_id, :agent,
+                :session_id, 2)
+        ON CONFLICT DO NOTHING RETURNING id, session_id
+    ), session AS (
+        INSERT INTO sessions (id, conversation_id, agent, user_id)
+        SELECT c.session_id, c.id, :agent, :user_id FROM conv c
+    ), msg AS (
+        INSERT INTO chat_messages (conversation_id, seq, author, user_id, account, body, state,
+                                   turn_id)
+        SELECT c.id, 1, 'user', :user_id, :account, :body, 'queued', :turn_id FROM conv c
+    ), turn AS (
+        INSERT INTO turns (id, session_id, conversation_id, user_id, agent, origin, reply_to)
+        SELECT :turn_id, c.session_id, c.id, :user_id, :agent, :origin, CAST(:reply_to AS jsonb)
+        FROM conv c
+    ), job AS (
+        INSERT INTO jobs (id, kind, queue, serial_key, payload)
+        SELECT :turn_id, :kind, :queue, 's:' || c.session_id, CAST(:payload AS jsonb) FROM conv c
+    )
+    SELECT c.id AS conversation_id, c.session_id, CAST(:agent AS text) AS agent,
+           CAST(1 AS bigint) AS seq, now() AS at
+    FROM conv c
 """)
 _FRAME = text("""
     SELECT t.id, t.session_id, t.conversation_id, t.user_id, t.agent, t.origin, t.reply_to,
@@ -163,11 +192,13 @@ class Acceptance:
 
 @dataclass(frozen=True)
 class Accepted:
-    """Where an accepted message stands."""
+    """Where an accepted message stands, who answers it, and since when the turn is there."""
 
     conversation_id: str
     session_id: str
     seq: int
+    agent: str
+    at: datetime
 
 
 @dataclass(frozen=True)
@@ -205,6 +236,21 @@ def accept(database: Database, asked: Acceptance) -> Accepted | None:
     known; nothing changed.
     """
     rows = database.run(_ACCEPT, **_acceptance(asked))
+    return _accepted(rows[0]) if rows else None
+
+
+def open_and_accept(
+    database: Database, asked: Acceptance, conversation_id: str, session_id: str, agent: str
+) -> Accepted | None:
+    """Make a conversation with its session and accept its first message, as one transaction.
+
+    For a message without a remote id that joins nothing. None: the address is not new.
+    """
+    rows = database.run(
+        _OPEN,
+        **_acceptance(asked)
+        | {"conversation_id": conversation_id, "session_id": session_id, "agent": agent},
+    )
     return _accepted(rows[0]) if rows else None
 
 
@@ -315,7 +361,7 @@ def _acceptance(asked: Acceptance) -> dict[str, Any]:
 
 
 def _accepted(row: Row[Any]) -> Accepted:
-    return Accepted(row.conversation_id, row.session_id, row.seq)
+    return Accepted(row.conversation_id, row.session_id, row.seq, row.agent, row.at)
 
 
 def _as_json(messages: Sequence[Message]) -> str:

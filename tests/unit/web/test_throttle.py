@@ -114,3 +114,22 @@ def test_an_ipv4_source_written_as_ipv6_is_the_same() -> None:
     fail(throttle, "198.51.100.7", 30)
     with pytest.raises(Refused):
         throttle.attempt("::ffff:198.51.100.7", "wrong")
+
+
+def test_one_secret_in_many_requests_at_once_is_one_guess() -> None:
+    """As after a start, when a program's connections all come before the first was answered."""
+    throttle = Throttle(Time())
+    attempts = [throttle.attempt("a", "the token") for _ in range(200)]
+    for attempt in attempts:
+        throttle.succeeded(attempt)
+    fail(throttle, "a", 30)
+
+
+def test_a_wrong_secret_counts_again_once_it_was_checked() -> None:
+    throttle = Throttle(Time())
+    for _ in range(30):
+        attempts = [throttle.attempt("a", "wrong") for _ in range(3)]
+        for attempt in attempts:
+            throttle.failed(attempt)
+    with pytest.raises(Refused):
+        throttle.attempt("a", "wrong")

@@ -46,7 +46,7 @@ class WorkerLife:
         self._source: JobSource | None = None
         self._host: Host | None = None
         self._canary: Canary | None = None
-        self._prober = Prober(probe)
+        self._prober = Prober(probe, settings.home / "run")
         self._ending: threading.Thread | None = None
         self._lock = threading.Lock()
         self._connect()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import socket
 import subprocess
 import sys
 import threading
@@ -16,11 +19,16 @@ _END_SECONDS = 3.0
 
 
 class Prober:
-    """At most one probe process. It ends when the pipe to it closes, however this process ends."""
+    """At most one probe process. It ends when the pipe to it closes, however this process ends.
 
-    def __init__(self, module: str) -> None:
-        """Take the module that is the program; nothing is started yet."""
+    The workers of a host find the same poison at the same time. The probe holds a lock on a file
+    from its start, so that only one of them pays for the start of a process.
+    """
+
+    def __init__(self, module: str, folder: Path) -> None:
+        """Take the module that is the program, and where the lock lies; nothing is started yet."""
         self._command = (sys.executable, "-m", module)
+        self._place = folder / f"probe-{socket.gethostname()}.lock"
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = False
@@ -30,13 +38,27 @@ class Prober:
         with self._lock:
             if self._stopped or (self._process is not None and self._process.poll() is None):
                 return
-            _log.warning("starting the probe for jobs that killed their workers")
-            self._process = subprocess.Popen(
-                [*self._command, *queues],
-                cwd=_ROOT,
-                stdin=subprocess.PIPE,
-                start_new_session=True,
-            )
+            self._place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle = os.open(self._place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                self._process = self._started(handle, queues) or self._process
+            finally:
+                os.close(handle)
+
+    def _started(self, handle: int, queues: Sequence[str]) -> subprocess.Popen[bytes] | None:
+        """Start the probe with the lock, which ends with it; None when another one has it."""
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return None
+        _log.warning("starting the probe for jobs that killed their workers")
+        return subprocess.Popen(
+            [*self._command, *queues],
+            cwd=_ROOT,
+            stdin=subprocess.PIPE,
+            start_new_session=True,
+            pass_fds=(handle,),
+        )
 
     def tell(self) -> None:
         """Tell the probe to give its job back and end; start none any more. Returns at once."""

@@ -28,7 +28,7 @@ def lines(out: Path) -> list[str]:
 
 
 def test_one_probe_runs_at_a_time_and_ends_with_its_pipe(program: Path) -> None:
-    prober = Prober("standin")
+    prober = Prober("standin", program.parent)
     prober.start()
     prober.start()
     while lines(program) != ["start"]:
@@ -38,7 +38,7 @@ def test_one_probe_runs_at_a_time_and_ends_with_its_pipe(program: Path) -> None:
 
 
 def test_a_stopped_prober_starts_nothing(program: Path) -> None:
-    prober = Prober("standin")
+    prober = Prober("standin", program.parent)
     prober.stop()
     prober.start()
     prober.stop()
@@ -46,9 +46,26 @@ def test_a_stopped_prober_starts_nothing(program: Path) -> None:
 
 
 def test_the_probe_is_told_which_queues_its_worker_serves(program: Path) -> None:
-    prober = Prober("standin")
+    prober = Prober("standin", program.parent)
     prober.start(["turns.here"])
     while not lines(program):
         time.sleep(0.001)
     prober.stop()
     assert lines(program) == ["start", "turns.here", "end"]
+
+
+def test_two_workers_of_a_host_start_one_probe_between_them(program: Path) -> None:
+    """Its start costs seconds of processor time, just when workers are dying."""
+    first, second = (Prober("standin", program.parent) for _ in range(2))
+    first.start()
+    while not lines(program):
+        time.sleep(0.001)
+    second.start()
+    second.stop()
+    assert lines(program) == ["start"]
+    first.stop()
+    third = Prober("standin", program.parent)
+    third.start()
+    while lines(program) != ["start", "end", "start"]:
+        time.sleep(0.001)
+    third.stop()

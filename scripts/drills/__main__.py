@@ -1,4 +1,7 @@
-"""`scripts/drill [RECIPE…]`: run the recipes one after the other and say whether all held."""
+"""`scripts/drill [RECIPE…]`: run recipes one after the other and say whether all held.
+
+Without a name it is `kills`, the main one; `all` is every recipe.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import json
 import secrets
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from scripts.drills.recipes import (
@@ -34,6 +37,7 @@ RECIPES: Mapping[str, Recipe] = {
     "postgres-crash": postgres_crash.run,
     "controls": controls.run,
 }
+_MAIN = "kills"
 
 
 def main() -> int:
@@ -41,8 +45,10 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended
     arguments = _parser().parse_args()
     seed = arguments.seed if arguments.seed is not None else secrets.randbelow(1_000_000)
-    plan = Plan(arguments.kills, arguments.seconds, seed, arguments.keep)
-    names = arguments.recipes or list(RECIPES)
+    plan = Plan(
+        arguments.cycles, arguments.kills, arguments.seconds, seed=seed, keep=arguments.keep
+    )
+    names = list(RECIPES) if "all" in arguments.recipes else arguments.recipes or [_MAIN]
     progress = Progress(quiet=arguments.json)
     if not arguments.json:
         print(f"seed {seed}")
@@ -56,11 +62,17 @@ def main() -> int:
             _print(result)
     ok = all(result.ok for result in results)
     if arguments.json:
-        recipes = {r.name: {"ok": r.ok, **r.figures} for r in results}
-        print(json.dumps({"ok": ok, "seed": seed, "recipes": recipes}, indent=1, default=str))
+        print(json.dumps({"ok": ok, "seed": seed, **_figures(results)}, indent=1, default=str))
     else:
         print("everything held" if ok else "NOT everything held")
     return 0 if ok else 1
+
+
+def _figures(results: Sequence[Result]) -> dict[str, Any]:
+    """Return the main recipe's figures as they are, the others' under their names."""
+    main = [result.figures for result in results if result.name == _MAIN]
+    others = {r.name: {"ok": r.ok, **r.figures} for r in results if r.name != _MAIN}
+    return {**(main[0] if main else {}), **({"recipes": others} if others else {})}
 
 
 def _print(result: Result) -> None:
@@ -69,7 +81,8 @@ def _print(result: Result) -> None:
         print(line)
     for name, value in result.figures.items():
         print(f"    {name}: {_plain(value)}")
-    for detail in result.figures.get("checks", {}).get("details", []):
+    checks = result.figures.get("detail", result.figures).get("checks", {})
+    for detail in checks.get("details", []):
         print(f"    - {detail}")
 
 
@@ -81,13 +94,14 @@ def _plain(value: Any) -> str:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="scripts/drill", description=__doc__)
-    parser.add_argument("recipes", nargs="*", choices=[*RECIPES, []], metavar="RECIPE")
-    parser.add_argument("--kills", type=int, default=300, help="kills of the recipe `kills`")
+    parser.add_argument("recipes", nargs="*", choices=[*RECIPES, "all", []], metavar="RECIPE")
+    parser.add_argument("--cycles", type=int, default=15, help="cycles of the recipe `kills`")
+    parser.add_argument("--kills", type=int, default=0, help="kills in each of its cycles (20)")
     parser.add_argument("--seconds", type=float, default=30.0, help="how long an outage lasts")
     parser.add_argument("--seed", type=int, help="repeat a run's choices (not its timing)")
     parser.add_argument("--json", action="store_true", help="one object with every figure")
     parser.add_argument("--keep", action="store_true", help="leave the folder with the logs")
-    parser.epilog = "recipes: " + ", ".join(RECIPES)
+    parser.epilog = "recipes: all, " + ", ".join(RECIPES)
     return parser
 
 

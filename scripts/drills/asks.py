@@ -16,6 +16,7 @@ class Surface(StrEnum):
     CHAT = "chat"
     WHOLE = "whole"
     STREAM = "stream"
+    WEBHOOK = "webhook"
 
 
 @dataclass
@@ -24,8 +25,8 @@ class Ask:
 
     `agent` is `careful` where every effect is asked for. `tools` are (tool, mark) in the order of
     their results. `accepted` is how many seconds the acceptance took, `turn` is known to clients of
-    the chat API only. `answers` are what the client took for its answer; `seen` is all the text of
-    a stream, with what was interrupted.
+    the chat API and of webhooks only. `answers` are what the client took for its answer; `seen` is
+    all the text of a stream, with what was interrupted; `faults` is what the client found wrong.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Ask:
     tools: tuple[tuple[str, str], ...] = ()
     conversation: str = ""
     agent: str | None = None
+    account: str = ""
     accepted: float | None = None
     turn: str | None = None
     session: str | None = None
@@ -41,6 +43,7 @@ class Ask:
     answers: list[str] = field(default_factory=list)
     seen: str = ""
     problem: str = ""
+    faults: list[str] = field(default_factory=list)
 
     @property
     def marks(self) -> list[str]:

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from scripts.drills.asks import Ask, Surface
+from scripts.drills.outgoing import Outgoing
 from scripts.drills.transcripts import faults_of
 from scripts.drills.world import World
 
@@ -45,6 +46,7 @@ class Verdict:
     open_jobs: int = 0
     set_aside: int = 0
     interrupted: int = 0
+    uncertain: int = 0
     details: list[str] = field(default_factory=list)
 
     @property
@@ -77,6 +79,7 @@ class Checker:
         self._jobs = {row["id"]: row for row in world.records.rows(_JOBS)}
         self._effects = Counter(world.effects())
         self._violations: list[str] = world.model_seen()["violations"]
+        self._outgoing = Outgoing(world) if world.options.outside else None
         self._verdict = Verdict(asks=len(asks))
         self._replies: dict[str, list[dict[str, Any]]] = defaultdict(list)
         self._users: dict[str, list[dict[str, Any]]] = defaultdict(list)
@@ -98,6 +101,7 @@ class Checker:
                 self._verdict.note("doubled", f"the question {question} was asked {count} times")
         self._check_conversations()
         self._check_transcripts()
+        self._check_outgoing()
         for fault in self._violations:
             self._verdict.note("invalid", f"the model refused a request: {fault}")
         for job in self._jobs.values():
@@ -131,8 +135,11 @@ class Checker:
         if fault := ask.fault_of(body):
             self._verdict.note("wrong", f"{ask.id}: the answer {fault}")
         for answer in ask.answers:
-            if answer.strip() != body.strip():
+            # A channel's answer comes in parts, without the blanks at the breaks.
+            if answer.split() != body.split():
                 self._verdict.note("wrong", f"{ask.id}: its client got {answer[:80]!r}")
+        for fault in ask.faults:
+            self._verdict.note("doubled", f"{ask.id}: {fault}")
         self._check_effects(ask, body)
 
     def _count_failure(self, ask: Ask, turn: str, body: str) -> None:
@@ -172,6 +179,12 @@ class Checker:
             places = [self._users[text][0]["seq"] for text in texts]
             if places != sorted(places):
                 self._verdict.note("disorder", f"{room}: questions in another order")
+
+    def _check_outgoing(self) -> None:
+        if self._outgoing is not None:
+            self._verdict.uncertain = self._outgoing.uncertain
+            for fault in self._outgoing.faults():
+                self._verdict.note(fault.what, fault.detail)
 
     def _check_transcripts(self) -> None:
         calls: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)

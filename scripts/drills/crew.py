@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import psycopg2
@@ -15,20 +15,38 @@ import psycopg2
 from scripts.drills.nursery import Fork
 from scripts.drills.points import ON_SIGTERM, specs
 from scripts.drills.worker import FAILPOINT
-from scripts.drills.world import World
+from scripts.drills.world import NotReady, World
 from scripts.harness.programs import Program
 
 _LOOK_SECONDS = 0.02
+# Right after PostgreSQL's start a missing presence lock counts for nothing, by design.
+_REST_SECONDS = 11.0
 _ARMED_SHARE = 0.85
 _SHORT_SECONDS = 2.0
 _TERM_SECONDS = 12.0
 
 
+@dataclass(frozen=True)
+class Blow:
+    """What was done to a worker at `at`, and the turns that it ran then, with their crashes.
+
+    `rested`: PostgreSQL had run for long enough to see a missing worker at once.
+    """
+
+    at: float
+    turns: Mapping[str, int]
+    frozen: bool = False
+    rested: bool = True
+
+
 @dataclass
 class Kills:
-    """How workers ended. `aimed` were killed by the drill while they took jobs."""
+    """How processes ended. `aimed` are workers that the drill killed while they took jobs."""
 
     aimed: int = 0
+    web: int = 0
+    beat: int = 0
+    blows: list[Blow] = field(default_factory=list)
     fired: Counter[str] = field(default_factory=Counter)
     unexpected: list[str] = field(default_factory=list)
     starts: list[float] = field(default_factory=list)
@@ -36,7 +54,7 @@ class Kills:
     @property
     def total(self) -> int:
         """All kills."""
-        return self.aimed + self.fired.total()
+        return self.aimed + self.web + self.beat + self.fired.total()
 
 
 class Crew:
@@ -55,6 +73,8 @@ class Crew:
         self._told: set[str] = set()
         self._lines = 0
         self._ready: set[int] = set()
+        self._frozen: set[int] = set()
+        self._rested_at = time.time()
         self.kills = Kills()
         self._threads = [
             threading.Thread(target=self._respawn, name="respawn", daemon=True),
@@ -78,6 +98,35 @@ class Crew:
                 self._own.add(program.pid)
                 program.kill()
 
+    def database_started(self) -> None:
+        """Note that PostgreSQL has just started."""
+        self._rested_at = time.time() + _REST_SECONDS
+
+    def freeze(self, seconds: float) -> None:
+        """Stop a worker that runs turns for a while, as a pause of its machine would."""
+        found = self._one_of(self._look(self._world.records.busy))
+        if found is None:
+            return
+        self._frozen.add(found.pid)
+        self._note_blow(found.pid, frozen=True)
+        found.signal(signal.SIGSTOP)
+        time.sleep(seconds)
+        found.signal(signal.SIGCONT)
+        self._frozen.discard(found.pid)
+
+    def kill_web(self) -> None:
+        """Kill all of web."""
+        if self._world.web is not None:
+            self._own.add(self._world.web.pid)
+            self._world.web.kill()
+            self.kills.web += 1
+
+    def kill_beat(self) -> None:
+        """Kill beat and start it again."""
+        self._world.beside["beat"].kill()
+        self.kills.beat += 1
+        self._world.start_beat()
+
     def stop(self) -> None:
         """Leave the workers alone."""
         self._armed.clear()
@@ -87,6 +136,12 @@ class Crew:
         self._count_fired()
 
     def _respawn(self) -> None:
+        try:
+            self._look_after_all()
+        except NotReady as error:
+            self.kills.unexpected.append(f"nobody looks after the processes: {error}")
+
+    def _look_after_all(self) -> None:
         while not self._stop.wait(_LOOK_SECONDS):
             for name, program in list(self._world.workers.items()):
                 if program.code is not None:
@@ -98,9 +153,11 @@ class Crew:
     def _look_at_web(self) -> None:
         """Start web again when all of it ended: only its inner process may die of a failpoint."""
         web = self._world.web
-        if web is not None and web.code is not None:
+        if web is None or web.code is None:
+            return
+        if web.pid not in self._own:
             self.kills.unexpected.append(f"web ended with {web.code}: {web.last_lines(8)}")
-            self._world.start_web()
+        self._world.start_web(**self._world.options.web)
 
     def _spawn(self, name: str) -> None:
         self._points.pop(name, None)
@@ -124,7 +181,9 @@ class Crew:
     def _count_fired(self) -> None:
         lines = self._world.fired.read_text().splitlines()
         for line in lines[self._lines :]:
-            self.kills.fired[line.split()[0]] += 1
+            point, pid = line.split()
+            self.kills.fired[point] += 1
+            self._note_blow(int(pid))
         self._lines = len(lines)
 
     def _strike(self) -> None:
@@ -162,7 +221,9 @@ class Crew:
         found = [
             (name, program)
             for name, program in self._world.workers.items()
-            if program.pid in busy and name not in self._told and program.code is None
+            if program.pid in busy - self._frozen
+            and name not in self._told
+            and program.code is None
         ]
         armed = self._points
         rested = [
@@ -173,8 +234,23 @@ class Crew:
         if rested:
             victim = self._rng.choice(rested)
             self._own.add(victim.pid)
+            self._note_blow(victim.pid)
             victim.kill()
             self.kills.aimed += 1
+
+    def _one_of(self, busy: set[int]) -> Program | Fork | None:
+        """Return a worker that runs something and is not armed, else any that runs something."""
+        found = [(n, p) for n, p in self._world.workers.items() if p.pid in busy]
+        calm = [program for name, program in found if name not in self._points]
+        return next(iter(calm or [program for _, program in found]), None)
+
+    def _note_blow(self, pid: int, *, frozen: bool = False) -> None:
+        try:
+            turns = self._world.records.turns_of(pid)
+        except psycopg2.Error:
+            turns = {}
+        now = time.time()
+        self.kills.blows.append(Blow(now, turns, frozen, rested=now > self._rested_at))
 
     def _grace(self) -> float:
         """Return how long an armed worker is left to its point: its start and a little work."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from scripts.drills.accounts import ACCOUNTS
 from scripts.drills.asks import Ask, Surface, Writer
 from scripts.drills.clients import Patience, carry_out
+from scripts.drills.phones import Phones
 from scripts.harness.http import Api
 
 
@@ -29,9 +31,20 @@ class Mix:
 class Load:
     """Runs the clients in threads and keeps every ask."""
 
-    def __init__(self, api: Api, rng: random.Random, name: str, mix: Mix | None = None) -> None:
-        """Prepare; `name` makes the ids of this load its own."""
+    def __init__(
+        self,
+        api: Api,
+        rng: random.Random,
+        name: str,
+        mix: Mix | None = None,
+        phones: Phones | None = None,
+    ) -> None:
+        """Prepare; `name` makes the ids of this load its own.
+
+        With `phones` there is one more client for each account of the webhook channel.
+        """
         self._api = api
+        self._phones = phones
         self._mix = mix or Mix()
         self._stop = threading.Event()
         self._go = threading.Event()
@@ -48,12 +61,23 @@ class Load:
             self._thread(surface, number, f"{name}{surface[0]}{number}", seed)
             for (surface, number), seed in zip(names, seeds, strict=True)
         ]
+        if phones is not None:
+            self._threads += [
+                self._phone_thread(phones, account.name, rng.random(), name) for account in ACCOUNTS
+            ]
 
     def _thread(self, surface: Surface, number: int, name: str, seed: float) -> threading.Thread:
         writer = Writer(random.Random(seed), name)  # noqa: S311 - a drill, no secret
         agent = _agent(surface, number) if self._mix.careful else None
         args = (surface, agent, writer)
         return threading.Thread(target=self._client, args=args, daemon=True)
+
+    def _phone_thread(
+        self, phones: Phones, account: str, seed: float, name: str
+    ) -> threading.Thread:
+        rng = random.Random(seed)  # noqa: S311 - a drill, no secret
+        args = (phones, account, rng, Writer(rng, f"{name}{account}"))
+        return threading.Thread(target=self._phone, args=args, daemon=True)
 
     def start(self) -> None:
         """Let the clients ask."""
@@ -92,6 +116,23 @@ class Load:
             carry_out(self._api, ask, self._patience)
             with self._lock:
                 self.answered += 1
+            self._stop.wait(self._mix.rest)
+
+    def _phone(self, phones: Phones, account: str, rng: random.Random, writer: Writer) -> None:
+        room = f"{writer.name}-room"
+        while not self._stop.is_set():
+            self._go.wait()
+            if self._stop.is_set():
+                return
+            asks = [
+                replace(writer.next(Surface.WEBHOOK, room), account=account)
+                for _ in range(phones.how_many(rng))
+            ]
+            with self._lock:
+                self.asks += asks
+            phones.carry_out(asks, rng, self._patience)
+            with self._lock:
+                self.answered += len(asks)
             self._stop.wait(self._mix.rest)
 
 

@@ -13,13 +13,14 @@ import gc
 import importlib
 import json
 import os
+import pkgutil
 import select
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from queue import Queue
@@ -33,20 +34,34 @@ _MODULES = (
     "celery.bin.celery",
     "celery.bin.worker",
     "celery.apps.worker",
+    "celery.worker.autoscale",
+    "celery.worker.components",
     "celery.worker.consumer",
+    "celery.worker.strategy",
     "celery.concurrency.thread",
     "celery.app.amqp",
+    "celery.app.control",
+    "celery.app.events",
+    "celery.app.log",
+    "celery.backends.base",
+    "celery.events.dispatcher",
+    "celery.events.receiver",
     "celery.fixups.django",
+    "kombu.pidbox",
     "kombu.transport.redis",
+    "psycopg2.extras",
+    "sqlalchemy.dialects.postgresql.psycopg2",
     "habakkuk.bootstrap",
     "habakkuk.agent.turn",
     "habakkuk.llm.providers.openai.adapter",
     "workers.factory",
     "scripts.drills.worker",
-    "scripts.drills.toolset.core.mark",
     "openai",
-    "openai.resources.chat.completions",
+    "openai.lib.streaming.chat",
+    "openai.resources.chat.completions.completions",
 )
+# Packages whose every module a worker finds and imports.
+_PACKAGES = ("habakkuk.commands", "habakkuk.tools.core", "scripts.drills.toolset.core")
 _LOOK_SECONDS = 0.01
 _START_SECONDS = 60.0
 
@@ -65,6 +80,7 @@ class Nursery:
                 stdout=subprocess.PIPE,
                 stderr=out,
                 text=True,
+                start_new_session=True,
             )
         self._lock = threading.Lock()
         self._pids: Queue[int] = Queue()
@@ -95,6 +111,8 @@ class Nursery:
                 self._codes[said["pid"]] = said["code"]
             else:
                 self._pids.put(said["pid"])
+        # It ended: nobody will tell how its workers do.
+        self._codes[0] = 0
 
 
 class Fork:
@@ -111,6 +129,8 @@ class Fork:
     @property
     def code(self) -> int | None:
         """How it ended; None while it runs, negative after a signal."""
+        if 0 in self._codes and not _exists(self.pid):
+            return -signal.SIGKILL
         return self._codes.get(self.pid)
 
     def signal(self, number: signal.Signals) -> None:
@@ -145,9 +165,17 @@ class Fork:
         return "\n".join(self.log.read_text("utf-8", "replace").splitlines()[-count:])
 
 
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 def main() -> None:
     """Import, then fork on request until the input ends."""
-    for name in _MODULES:
+    for name in (*_MODULES, *_found()):
         importlib.import_module(name)
     gc.collect()
     gc.freeze()
@@ -163,6 +191,12 @@ def main() -> None:
     for pid in children:
         with suppress(ProcessLookupError):
             os.killpg(pid, signal.SIGKILL)
+
+
+def _found() -> Iterator[str]:
+    for package in _PACKAGES:
+        for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
+            yield f"{package}.{module.name}"
 
 
 def _line() -> bytes:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import random
-import re
 from collections.abc import Iterator
 
 from habakkuk.ops.processes import ROOT
 
-_HIT = re.compile(r'\.hit\("([a-z_.]+)"\)')
+_HITS = frozenset({"hit", "_hit"})
 _WEB = "admit."
 # Files, and jobs that end without a turn's own end: not in the drill's load.
-_ELSEWHERE = ("blob.", "job.finish.")
+ELSEWHERE = ("blob.", "job.finish.")
 # A turn of one small answer passes `model.text` a dozen times, the others once or twice.
 _OFTEN = {"model.text": 80, "tool.run.after": 9, "tool.record.after": 9}
 _SELDOM = {
@@ -20,6 +20,9 @@ _SELDOM = {
     "job.park.after": 3,
     "job.takeover.after": 1,
     "job.release.before": 1,
+    "delivery.plan.after": 4,
+    "delivery.end.before": 4,
+    "delivery.end.after": 4,
 }
 _USUAL = 8
 # A worker passes it only when it gives its jobs back: it is told to end, not killed.
@@ -29,12 +32,23 @@ ON_SIGTERM = "job.release.before"
 def all_points() -> list[str]:
     """Return every name in the sources, sorted."""
     sources = sorted((ROOT / "habakkuk").rglob("*.py"))
-    return sorted({name for path in sources for name in _HIT.findall(path.read_text("utf-8"))})
+    trees = (ast.parse(path.read_bytes()) for path in sources)
+    return sorted({name for tree in trees for node in ast.walk(tree) for name in _named(node)})
+
+
+def _named(node: ast.AST) -> Iterator[str]:
+    """Yield the point that a call passes; the name must stand there as it is."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return
+    if node.func.attr in _HITS and len(node.args) == 1:
+        (name,) = node.args
+        if isinstance(name, ast.Constant) and isinstance(name.value, str):
+            yield name.value
 
 
 def worker_points() -> list[str]:
     """Return those that an answered turn passes in a worker."""
-    return [name for name in all_points() if not name.startswith((_WEB, *_ELSEWHERE))]
+    return [name for name in all_points() if not name.startswith((_WEB, *ELSEWHERE))]
 
 
 def web_points() -> list[str]:

@@ -9,13 +9,18 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Plan:
-    """How long and how hard. `seconds` is the length of outages, `rest` that of clients' pauses."""
+    """How long and how hard.
 
-    kills: int = 300
+    `cycles` and `kills` (in each; 0 for its own number) are those of the recipe `kills`, `seconds`
+    is the length of outages, `rest` that of clients' pauses, `times` how often others repeat.
+    """
+
+    cycles: int = 15
+    kills: int = 0
     seconds: float = 30.0
     seed: int = 1
     keep: bool = False
-    rest: float = 0.05
+    rest: float = 0.3
     times: int = 20
 
 

@@ -18,6 +18,7 @@ from habakkuk.core.config.schema import WorkerPools
 from habakkuk.db.engine import Database
 from habakkuk.db.migrate import migrate
 from habakkuk.ops import processes
+from scripts.drills.accounts import Platforms
 from scripts.drills.nursery import Fork, Nursery
 from scripts.drills.worker import after_the_app
 from scripts.harness.environment import plain_environment
@@ -35,8 +36,10 @@ agents:
   habakkuk: {{model: drill/fake-model, permissions: full}}
   careful: {{model: drill/fake-model, permissions: ask}}
 workers: {{turns: {turns}}}
+{channels}
 """
 _DATABASE = "drill"
+_SOCKET = ".s.PGSQL.5432"
 _HEALTHY = 200
 
 
@@ -49,7 +52,9 @@ class Options:
     """How a world differs from the plain one.
 
     `web` and `worker` are variables of those processes; `forked` starts workers from a nursery;
-    `turns` is how many turns a worker runs at once.
+    `turns` is how many turns a worker runs at once. `outside` adds beat, and the webhook channel
+    with its platforms; `cutter` puts a proxy before PostgreSQL; `lease` is the length of leases in
+    seconds, 0 for the product's own.
     """
 
     workers: int = 2
@@ -58,6 +63,9 @@ class Options:
     web: Mapping[str, str] = field(default_factory=dict)
     worker: Mapping[str, str] = field(default_factory=dict)
     keep: bool = False
+    outside: bool = False
+    cutter: bool = False
+    lease: float = 0.0
 
 
 class World:
@@ -74,13 +82,21 @@ class World:
         self.fired.touch()
         self.postgres = PostgresServer(self._made("postgres", 0o711))
         self.valkey = ValkeyServer(self._made("valkey"))
+        self.valkey.port = free_port()
         self.database_url = self.postgres.url(_DATABASE)
         self.records = Records(self.database_url)
+        self.platforms = Platforms()
+        self.platform_api = Api(self.platforms.control, "")
+        self.line = self._made("line")
+        self.cuts = self.folder / "cuts"
+        self.cuts.touch()
+        self.beside: dict[str, Program] = {}
         self.model_port = free_port()
         self.web_port = free_port()
         self.web: Program | None = None
         self.workers: dict[str, Program | Fork] = {}
         self._nursery: Nursery | None = None
+        self._closing = False
         self._model: Program | None = None
         self._started = 0
         self.environment = self._environment()
@@ -109,11 +125,17 @@ class World:
         self.web = self._program("web", argv, {**spec.variables, **variables})
         self.await_true(self.healthy, "web", self.web)
 
+    def start_beat(self) -> None:
+        """Start beat; nobody waits for it."""
+        self.beside["beat"] = self._program("beat", processes.beat(self.home).command, {})
+
     def start_worker(self, name: str, **variables: str) -> Program | Fork:
         """Start a worker for every queue and return at once."""
         spec = processes.worker(name, WorkerPools(turns=self.options.turns))
         arguments = tuple(after_the_app(spec.command))
         added = {**spec.variables, **self.options.worker, **variables}
+        if self._closing:
+            raise NotReady("the drill ends")
         if self._nursery is not None:
             environment = {**self.environment, **added}
             started: Program | Fork = self._nursery.start(
@@ -150,6 +172,12 @@ class World:
         except Cut:
             return False
 
+    def _platforms_answer(self) -> bool:
+        try:
+            return self.platform_api.get("/shown").status == _HEALTHY
+        except Cut:
+            return False
+
     def _takes_jobs(self, pid: int) -> bool:
         return pid in self.records.alive()
 
@@ -169,7 +197,8 @@ class World:
 
     def close(self) -> None:
         """End every process and remove the folder."""
-        programs = [*self.workers.values(), self.web, self._model]
+        self._closing = True
+        programs = [*self.workers.values(), self.web, *self.beside.values(), self._model]
         for program in programs:
             if program is not None and program.code is None:
                 program.kill()
@@ -182,9 +211,9 @@ class World:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def _start(self) -> None:
-        argv = (sys.executable, "-m", "tests.fakes.model_server")
+        serve = (sys.executable, "-m", "tests.fakes.model_server")
         options = ("--port", str(self.model_port), "--control")
-        self._model = self._program("model", (*argv, *options), {})
+        self._model = self._program("model", (*serve, *options), {})
         if self.options.forked:
             self._nursery = Nursery(self.environment, self._log("nursery"))
         self.valkey.start()
@@ -193,15 +222,35 @@ class World:
         server.execute(f"CREATE DATABASE {_DATABASE}")
         server.close()
         migrate(self.database_url)
+        channels = self.platforms.config if self.options.outside else ""
         (self.home / "config.yaml").write_text(
-            _CONFIG.format(port=self.model_port, turns=self.options.turns)
+            _CONFIG.format(port=self.model_port, turns=self.options.turns, channels=channels)
         )
         self.api = Api(self.web_port, self._token())
+        if self.options.cutter:
+            self._start_cutter()
+        if self.options.outside:
+            argv = (sys.executable, "-m", "tests.fakes.platform_server", *self.platforms.options)
+            platforms = self.beside["platforms"] = self._program("platforms", argv, {})
+            self.await_true(self._platforms_answer, "the platforms", platforms)
+            self.start_beat()
         self.start_web(**self.options.web)
         names = [f"worker-{number}" for number in range(1, self.options.workers + 1)]
         for name in names:
             self.start_worker(name)
         self.await_workers(*names)
+
+    def _start_cutter(self) -> None:
+        """Put the proxy where the product looks for PostgreSQL."""
+        listen, server = (str(place / _SOCKET) for place in (self.line, self.postgres.folder))
+        argv = (sys.executable, "-m", "scripts.drills.cutter", listen, server, str(self.cuts))
+        cutter = self.beside["cutter"] = self._program("cutter", argv, {})
+        self.await_true(Path(listen).exists, "the proxy before PostgreSQL", cutter)
+
+    def _seen_url(self) -> str:
+        """Return the database's URL as the product gets it."""
+        folder = self.line if self.options.cutter else self.postgres.folder
+        return self.database_url.replace(str(self.postgres.folder), str(folder))
 
     def _token(self) -> str:
         database = Database(self.database_url, pool_size=1, name="drill")
@@ -211,6 +260,8 @@ class World:
             database.dispose()
 
     def _program(self, name: str, argv: tuple[str, ...], variables: Mapping[str, str]) -> Program:
+        if self._closing:
+            raise NotReady("the drill ends")
         return Program(name, argv, {**self.environment, **variables}, self._log(name))
 
     def _log(self, name: str) -> Path:
@@ -219,15 +270,19 @@ class World:
 
     def _environment(self) -> dict[str, str]:
         """Return the environment of every process."""
+        seconds = self.options.lease
+        lease = {"HABAKKUK_TEST_LEASE": str(seconds)} if seconds else {}
         return plain_environment() | {
             "PYTHONPATH": str(processes.ROOT),
             "HABAKKUK_HOME": str(self.home),
             "HABAKKUK_LISTEN": f"127.0.0.1:{self.web_port}",
             "HABAKKUK_TEST_TOOLS": TOOLSET,
             "HABAKKUK_FAILPOINT_LOG": str(self.fired),
-            "DATABASE_URL": self.database_url,
+            "DATABASE_URL": self._seen_url(),
             "REDIS_URL": self.valkey.url(),
             "DRILL_KEY": "key-of-the-fake-service",
+            **self.platforms.variables,
+            **lease,
         }
 
     def _made(self, name: str, mode: int = 0o700) -> Path:

@@ -44,7 +44,13 @@ class Api:
         timeout: float = 30.0,
     ) -> Answer:
         """POST JSON. Raises Cut."""
-        return self._call("POST", path, body, headers or {}, timeout)
+        return self._call("POST", path, _written(body), headers or {}, timeout)
+
+    def post_text(
+        self, path: str, body: str, headers: Mapping[str, str], timeout: float = 30.0
+    ) -> Answer:
+        """POST a body that was written before, such as a signed one. Raises Cut."""
+        return self._call("POST", path, body.encode(), headers, timeout)
 
     def stream(
         self, path: str, body: Mapping[str, Any], headers: Mapping[str, str], timeout: float = 30.0
@@ -52,7 +58,7 @@ class Api:
         """POST JSON and read the events of the answer one by one. Raises Cut."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         try:
-            response = self._send(connection, ("POST", path), body, headers)
+            response = self._send(connection, ("POST", path), _written(body), headers)
         except (OSError, http.client.HTTPException) as error:
             connection.close()
             raise Cut(str(error)) from error
@@ -62,7 +68,7 @@ class Api:
         self,
         method: str,
         path: str,
-        body: Mapping[str, Any] | None,
+        body: bytes | None,
         headers: Mapping[str, str],
         timeout: float,
     ) -> Answer:
@@ -82,15 +88,13 @@ class Api:
         self,
         connection: http.client.HTTPConnection,
         line: tuple[str, str],
-        body: Mapping[str, Any] | None,
+        body: bytes | None,
         headers: Mapping[str, str],
     ) -> http.client.HTTPResponse:
         sent = {"authorization": f"Bearer {self.token}", **headers}
-        data = None
         if body is not None:
-            data = json.dumps(body).encode()
             sent["content-type"] = "application/json"
-        connection.request(*line, body=data, headers=sent)
+        connection.request(*line, body=body, headers=sent)
         return connection.getresponse()
 
 
@@ -144,6 +148,10 @@ class _Closing:
 
 def _lower(response: http.client.HTTPResponse) -> dict[str, str]:
     return {name.lower(): value for name, value in response.getheaders()}
+
+
+def _written(body: Mapping[str, Any]) -> bytes:
+    return json.dumps(body).encode()
 
 
 def _json(raw: bytes) -> Any:

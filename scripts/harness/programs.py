@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -12,6 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from habakkuk.ops.processes import ROOT
+
+_PORTS = range(15_000, 32_000)
 
 
 class Program:
@@ -77,7 +80,12 @@ class Program:
 
 
 def free_port() -> int:
-    """Return a loopback port that nobody uses now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Return a loopback port that nobody uses now, and that the system gives to no client.
+
+    A port of those that clients get could be taken while its server is away.
+    """
+    while True:
+        port = random.choice(_PORTS)  # noqa: S311 - no secret
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port

@@ -20,6 +20,10 @@ _RUNNERS = """
     SELECT w.pid FROM jobs j JOIN workers w ON w.owner_lock = j.owner_lock
     WHERE j.state = 'running' AND j.id = coalesce(%s, j.id)
 """
+_TURNS = """
+    SELECT j.id, j.crashes FROM jobs j JOIN workers w ON w.owner_lock = j.owner_lock
+    WHERE j.state = 'running' AND j.kind = 'turn' AND w.pid = %s
+"""
 _CUT_PRESENCE = """
     SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN workers w
       ON l.objid = CAST(w.owner_lock AS oid)
@@ -64,6 +68,10 @@ class Records:
         """Return the pid of the worker that runs this turn now."""
         found = {int(row["pid"]) for row in self.rows(_RUNNERS, turn)} & self.alive()
         return found.pop() if found else None
+
+    def turns_of(self, pid: int) -> dict[str, int]:
+        """Return the turns that a worker runs now, or ran when it died just now: their crashes."""
+        return {str(row["id"]): int(row["crashes"]) for row in self.rows(_TURNS, pid)}
 
     def cut_presence(self, pid: int) -> None:
         """End the connection that shows that this worker lives."""

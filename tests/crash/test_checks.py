@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -103,3 +105,32 @@ def test_points_are_found_in_the_sources_and_each_belongs_to_a_process() -> None
     assert web_points() == ["admit.commit.after", "admit.commit.before"]
     assert set(worker_points()).isdisjoint(web_points())
     assert set(all_points()) >= set(worker_points()) | set(web_points())
+    assert {"delivery.send.before", "delivery.end.after"} <= set(worker_points())
+
+
+def test_every_failpoint_is_armed_by_the_drill_or_named_by_a_test() -> None:
+    """A point that nothing kills at shows nothing; one may not be added without either."""
+    here = Path(__file__)
+    texts = {
+        node.value
+        for path in here.parents[1].rglob("test_*.py")
+        if path != here
+        for node in ast.walk(ast.parse(path.read_bytes()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    armed = {*worker_points(), *web_points()}
+    left = [p for p in all_points() if p not in armed and not any(p in text for text in texts)]
+    assert left == []
+
+
+def test_failpoints_are_named_where_they_are_passed() -> None:
+    """A name that is made up at run time would escape the list."""
+    passing = ("self._hit(", ".hit(")
+    lines = [
+        line.strip()
+        for path in sorted((Path(__file__).parents[2] / "habakkuk").rglob("*.py"))
+        for line in path.read_text("utf-8").splitlines()
+        if any(one in line for one in passing) and '"' not in line
+    ]
+    # Delivery's short way to the same.
+    assert lines == ["self._context.failpoints.hit(name)"]

@@ -73,7 +73,7 @@ class Platform:
         self.url = f"http://127.0.0.1:{self._server.server_port}/in"
 
     def __enter__(self) -> Self:
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
+        self._thread = threading.Thread(target=self.serve)
         self._thread.start()
         return self
 
@@ -81,6 +81,10 @@ class Platform:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+    def serve(self) -> None:
+        """Serve until it is shut down."""
+        self._server.serve_forever(0.02)
 
     def post(self, headers: Mapping[str, str], body: bytes) -> Plan:
         """Judge one POST and do what its plan says."""

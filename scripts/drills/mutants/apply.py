@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from habakkuk.db.engine import Work
+from habakkuk.jobs import sweeper
 from habakkuk.jobs.store import lease as leases
+from habakkuk.jobs.store import sweep, waits
+from habakkuk.jobs.store.fragments import statement
 from habakkuk.jobs.store.lease import Cancellation, Lease
 from scripts.drills.mutants import hasty
+
+_RARELY_SECONDS = 60.0
 
 
 def _no_guard() -> None:
@@ -25,6 +30,21 @@ def _no_guard() -> None:
     leases.guard_change = guard_change
 
 
+def _unlocked_resolve() -> None:
+    """Resolve a wait without locking its job first."""
+    waits._LOCK_JOB = statement("SELECT CAST(:id AS text)")
+
+
+def _session_sweep() -> None:
+    """Sweep under a lock that lasts as long as the connection."""
+    sweep._ALONE = statement("SELECT pg_try_advisory_lock(7778, 2) AS mine")
+
+
+def _rare_sweep() -> None:
+    """Hardly ever sweep: what nobody woke then shows."""
+    sweeper.SWEEP_SECONDS = _RARELY_SECONDS
+
+
 def _plain() -> None:
     """Change nothing: the run beside the mutant."""
 
@@ -33,6 +53,10 @@ MUTANTS: Mapping[str, Callable[[], None]] = {
     "none": _plain,
     "no-guard": _no_guard,
     "hasty-answer": hasty.answer_before_commit,
+    "early-wake": hasty.wake_before_commit,
+    "unlocked-resolve": _unlocked_resolve,
+    "session-sweep": _session_sweep,
+    "rare-sweep": _rare_sweep,
 }
 
 

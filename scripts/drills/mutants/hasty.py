@@ -1,12 +1,15 @@
-"""A gateway that acknowledges before it commits."""
+"""A gateway that acknowledges, or wakes, before it commits."""
 
 from __future__ import annotations
 
 import threading
+import time
 
 from habakkuk.core.ids import derive
 from habakkuk.gateway.service import Gateway, _turn_id
 from habakkuk.gateway.types import Admitted, Inbound
+from habakkuk.jobs.service import Jobs
+from habakkuk.jobs.types import Queue
 
 _LATER_SECONDS = 0.1
 
@@ -22,3 +25,19 @@ def answer_before_commit() -> None:
         return Admitted(derive("conv", *parts), "unknown", 0, _turn_id(inbound))
 
     Gateway.admit = hasty  # type: ignore[method-assign]  # a mutant, in its own process
+
+
+def wake_before_commit() -> None:
+    """Wake the workers first, and let the commit come a little later."""
+    admit, announce = Gateway.admit, Jobs.announce
+
+    def hasty(self: Gateway, inbound: Inbound) -> Admitted:
+        announce(self._jobs, Queue.TURNS, _turn_id(inbound))
+        time.sleep(_LATER_SECONDS)
+        return admit(self, inbound)
+
+    def silent(self: Jobs, queue: str, job_id: str) -> None:
+        del self, queue, job_id
+
+    Gateway.admit = hasty  # type: ignore[method-assign]  # a mutant, in its own process
+    Jobs.announce = silent  # type: ignore[method-assign]  # as above

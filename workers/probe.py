@@ -1,8 +1,10 @@
 """`python -m workers.probe [QUEUE ...]`: run the jobs that killed their workers, one by one.
 
 It serves the queues of the worker that starts it, all when none is named, and ends after the last.
-Ends early, giving its job back, on SIGTERM, SIGINT, or when its standard input closes: that is the
-pipe from the worker that started it.
+Ends early, giving its job back, on SIGTERM, SIGINT, or when something comes over its standard
+input: that is the pipe from the worker that started it. When the worker is killed, which says
+nothing, it goes on: where workers die one after the other, a probe that died with each of them
+would never get to run.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ def main() -> int:
 
 
 def run_until_told(probe: Probe, signals: Sequence[int] = (signal.SIGTERM, signal.SIGINT)) -> int:
-    """Run the probe; a signal or the end of standard input stops it."""
+    """Run the probe; a signal or a word over standard input stops it."""
 
     def told(*_: Any) -> None:
         # In a thread: the one that was interrupted may hold a lock that stopping needs.
@@ -44,15 +46,15 @@ def run_until_told(probe: Probe, signals: Sequence[int] = (signal.SIGTERM, signa
 
     for number in signals:
         signal.signal(number, told)
-    threading.Thread(target=_await_end_of_input, args=(told,), name="input", daemon=True).start()
+    threading.Thread(target=await_word, args=(told,), name="input", daemon=True).start()
     return probe.run()
 
 
-def _await_end_of_input(told: Any) -> None:
+def await_word(told: Any, handle: int = 0) -> None:
+    """Call `told` when the worker says that it ends; not when it is gone without a word."""
     # Not through sys.stdin: a thread that waits in its buffer makes Python abort at the end.
-    while os.read(0, 1024):
-        pass
-    told()
+    if os.read(handle, 1):
+        told()
 
 
 if __name__ == "__main__":

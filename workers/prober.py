@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from habakkuk.core.log import get_logger
@@ -16,10 +17,12 @@ from habakkuk.core.log import get_logger
 _log = get_logger("workers.prober")
 _ROOT = Path(__file__).parents[1]
 _END_SECONDS = 3.0
+# That the pipe closes says nothing: it does so when this process is killed, too.
+_END = b"end"
 
 
 class Prober:
-    """At most one probe process. It ends when the pipe to it closes, however this process ends.
+    """At most one probe process. It ends when it is told to, or by itself when nothing is left.
 
     The workers of a host find the same poison at the same time. The probe holds a lock on a file
     from its start, so that only one of them pays for the start of a process.
@@ -64,8 +67,12 @@ class Prober:
         """Tell the probe to give its job back and end; start none any more. Returns at once."""
         with self._lock:
             self._stopped = True
-            if self._process is not None and self._process.stdin is not None:
-                self._process.stdin.close()
+            pipe = self._process.stdin if self._process is not None else None
+            if pipe is not None and not pipe.closed:
+                # Closing flushes, too; a probe that has ended reads nothing.
+                with suppress(BrokenPipeError):
+                    pipe.write(_END)
+                    pipe.close()
 
     def stop(self) -> None:
         """Tell the probe to end and wait for it."""

@@ -131,14 +131,26 @@ def test_a_bystander_that_moves_on_in_the_probe_is_back_at_zero(
     assert (row.owner or "").startswith("probe@")
 
 
-def test_the_probe_gives_its_job_back_when_its_worker_dies(
+def test_the_probe_finishes_its_job_though_its_worker_is_killed(
+    bench: Bench, programs: Programs
+) -> None:
+    """Where workers die one after the other, its jobs would else wait until they stop dying."""
+    job = play(bench, "kill-below:2", "effect:probe", "sleep:1", "effect:end")
+    crash_twice(programs)
+    last = programs.worker("last")
+    started(programs, job)
+    last.kill()
+    bench.reached(job, JobState.DONE)
+
+
+def test_the_probe_gives_its_job_back_when_its_worker_ends(
     bench: Bench, programs: Programs
 ) -> None:
     job = play(bench, "kill-below:2", "effect:probe", "sleep:60")
     crash_twice(programs)
     last = programs.worker("last")
     started(programs, job)
-    last.kill()
+    last.terminate()
     bench.reached(job, JobState.PENDING)
     assert bench.job(job).crashes == 2
 

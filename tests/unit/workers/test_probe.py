@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+from workers.probe import await_word
+
 PROGRAM = """
 from workers.probe import run_until_told
 class Done:
@@ -29,3 +31,16 @@ def test_it_ends_cleanly_while_its_worker_still_holds_the_pipe() -> None:
     os.close(reader)
     os.close(writer)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_it_ends_when_its_worker_says_so_and_goes_on_when_that_is_killed() -> None:
+    """Where workers die one after the other, a probe that died with each would never run a job."""
+    told: list[str] = []
+    for word, expected in ((b"end", ["told"]), (b"", [])):
+        reader, writer = os.pipe()
+        os.write(writer, word)
+        os.close(writer)
+        told.clear()
+        await_word(lambda: told.append("told"), reader)
+        os.close(reader)
+        assert told == expected

@@ -61,10 +61,11 @@ def end_turn(run: TurnRun, ending: Ending) -> None:
         replace(_chat_message(ending), target=run.turn.target),
         ending.error,
     )
-    if hotpath.end(context.database, run.turn, context.fence, written) is None:
+    more = hotpath.end(context.database, run.turn, context.fence, written)
+    if more is None:
         raise Interrupted(Reason.LEASE_LOST)
     context.failpoints.hit("turn.end.after")
-    context.finished_elsewhere()
+    context.finished_elsewhere(more=more)
     run.events.emit(EventType.TURN_ENDED, ending.step, outcome=ending.outcome)
 
 

@@ -6,9 +6,9 @@ several. Neither may be open over a network call; the server ends an idle transa
 
 from __future__ import annotations
 
-import select
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import orjson
@@ -16,12 +16,13 @@ import psycopg2
 import psycopg2.extensions
 from psycopg2 import errorcodes
 from psycopg2.extensions import TRANSACTION_STATUS_INERROR
-from sqlalchemy import Connection, CursorResult, Executable, Row, create_engine, event, text
+from sqlalchemy import Connection, CursorResult, Row, TextClause, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from habakkuk.core.errors import Invalid, Unavailable
+from habakkuk.db.cooperate import has_something_to_read
 
 # A frozen process inside a transaction keeps its row locks until the server ends it (10 s), a lock
 # held longer than 5 s is a fault, and no statement of ours takes 30 s.
@@ -38,7 +39,19 @@ _CONNECT_ARGS: dict[str, Any] = {
 }
 
 
-_BEGIN, _COMMIT, _ROLLBACK = text("BEGIN"), text("COMMIT"), text("ROLLBACK")
+_COMMIT, _ROLLBACK = text("COMMIT"), text("ROLLBACK")
+
+
+_NOTHING = text("SELECT 1")
+
+
+@cache
+def _first(statement: TextClause) -> TextClause:
+    """Return a statement that begins a transaction on its way: one round trip for both.
+
+    The server gives each of the two a snapshot of its own, as if they came apart.
+    """
+    return text(f"BEGIN; {statement.text}")
 
 
 class DatabaseAway(Unavailable):
@@ -65,15 +78,19 @@ class Work:
         """Wrap the connection; only stores may look inside."""
         self._connection = connection
         self._callbacks: list[Callable[[], None]] = []
+        self.begun = False
 
-    def execute(self, statement: Executable, **params: Any) -> CursorResult[Any]:
+    def execute(self, statement: TextClause, **params: Any) -> CursorResult[Any]:
         """Run one statement in this transaction."""
+        begins, self.begun = not self.begun, True
         with _storable():
-            return self._connection.execute(statement, params)
+            return self._connection.execute(_first(statement) if begins else statement, params)
 
-    def execute_many(self, statement: Executable, rows: Sequence[Mapping[str, Any]]) -> None:
+    def execute_many(self, statement: TextClause, rows: Sequence[Mapping[str, Any]]) -> None:
         """Run one statement for each row of parameters; nothing when there is none."""
         if rows:
+            if not self.begun:
+                self.execute(_NOTHING)
             with _storable():
                 self._connection.execute(statement, rows)
 
@@ -129,18 +146,18 @@ class Database:
         the outcome is unknown: ids and unique keys make the repetition harmless.
         """
         with _translated(), self._engine.connect() as connection:
-            connection.execute(_BEGIN)
             work = Work(connection)
             try:
                 yield work
             except BaseException:
                 _roll_back(connection)
                 raise
-            _refuse_aborted(connection)
-            connection.execute(_COMMIT)
+            if work.begun:
+                _refuse_aborted(connection)
+                connection.execute(_COMMIT)
         work.committed()
 
-    def run(self, statement: Executable, **params: Any) -> Sequence[Row[Any]]:
+    def run(self, statement: TextClause, **params: Any) -> Sequence[Row[Any]]:
         """Run one statement as its own transaction and return its rows."""
         with _translated(), _storable(), self._engine.connect() as connection:
             result = connection.execute(statement, params)
@@ -194,10 +211,10 @@ def _refuse_closed(dbapi_connection: Any, _record: Any, _proxy: Any) -> None:
     farewell, and the pool takes another one.
     """
     try:
-        readable, _, _ = select.select([dbapi_connection], [], [], 0)
+        left = has_something_to_read(dbapi_connection)
     except (OSError, ValueError, psycopg2.Error) as error:
         raise DisconnectionError from error
-    if readable:
+    if left:
         raise DisconnectionError
 
 

@@ -39,6 +39,12 @@ class RunningJob:
         self._left = left
         self._interrupt = Interrupt()
         self._over = False
+        self._more = True
+
+    @property
+    def more(self) -> bool:
+        """Whether another job of the key may wait for this one's end."""
+        return self._more
 
     @property
     def job(self) -> Job:
@@ -104,8 +110,9 @@ class RunningJob:
             raise Interrupted(Reason.LEASE_LOST)
         self._finished()
 
-    def finished_elsewhere(self) -> None:
+    def finished_elsewhere(self, *, more: bool = True) -> None:
         """Note that a committed statement of the handler's own store ended the job."""
+        self._more = more
         self._leave()
 
     def open_wait(self, work: Work, wait: NewWait) -> None:

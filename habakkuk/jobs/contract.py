@@ -76,8 +76,11 @@ class JobContext(Protocol):
         """
         ...
 
-    def finished_elsewhere(self) -> None:
-        """Note that a committed statement of the handler's own store ended the job."""
+    def finished_elsewhere(self, *, more: bool = True) -> None:
+        """Note that a committed statement of the handler's own store ended the job.
+
+        `more`: another job of its key may wait, which nobody else wakes.
+        """
         ...
 
     def open_wait(self, work: Work, wait: NewWait) -> None:

@@ -104,29 +104,29 @@ class Runner:
         return Slots(name, size, self._serve, lambda: self._refill(name))
 
     def _serve(self, job_id: str) -> bool:
-        return self._claim_and_run(job_id=job_id)
+        """Run that job; True when its end may have left another one to nobody."""
+        ran = self._claim_and_run(job_id=job_id)
+        return ran is not None and ran.more
 
     def _refill(self, queue: str) -> bool:
-        return self._claim_and_run(queue=queue)
+        """Run the next job of that queue; False when there was none."""
+        return self._claim_and_run(queue=queue) is not None
 
-    def _claim_and_run(self, *, job_id: str = "", queue: str = "") -> bool:
-        """Claim that job, or the next of that queue, and run it; False when there was none."""
+    def _claim_and_run(self, *, job_id: str = "", queue: str = "") -> RunningJob | None:
+        """Claim that job, or the next of that queue, and run it; None when there was none."""
         if not self._entered():
-            return False
+            return None
         try:
             since = self._parts.clock.monotonic()
             job = self._claim(job_id, queue)
-            if job is not None:
-                self.run(job, since)
+            return None if job is None else self.run(job, since)
         except DatabaseAway as error:
             _log.warning("the database is away", detail=error.detail)
-            return False
+            return None
         except Exception:  # noqa: BLE001 - a task top
             # The row is left to the sweep: its lease ends, or this process does.
             _log.exception("job could not be run")
-            return False
-        else:
-            return job is not None
+            return None
         finally:
             with self._idle:
                 self._active -= 1
@@ -144,7 +144,7 @@ class Runner:
             return queues.claim_one(self._parts.database, job_id, self._parts.owner)
         return queues.claim_next(self._parts.database, queue, self._parts.owner)
 
-    def run(self, job: Job, since: float) -> None:
+    def run(self, job: Job, since: float) -> RunningJob:
         """Run a job that was claimed in a request begun at `since`, to its end."""
         assert job.fence is not None, "a claimed row has a fence"  # noqa: S101 - the statement sets it
         lease = Lease(job.id, job.fence)
@@ -156,6 +156,7 @@ class Runner:
                 self._handle(context, self._parts.handlers.get(job.kind))
             finally:
                 self._left(lease)
+        return context
 
     def _hold(self, context: RunningJob, since: float) -> None:
         job, parts = context.job, self._parts

@@ -29,8 +29,8 @@ Offer = tuple[str, Ticket]
 class Slots:
     """As many threads as the queue may run at once, made when they are first needed.
 
-    `serve` runs one offer in a slot and returns whether a job ran. `refill` then runs the next
-    pending job, if there is one, and returns whether it did.
+    `serve` runs one offer in a slot and returns whether another job may wait for its end. `refill`
+    then runs the next pending job, if there is one, and returns whether it did.
     """
 
     def __init__(

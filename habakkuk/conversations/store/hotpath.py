@@ -153,7 +153,9 @@ _ENDED = """
     )
 """
 _NOTICE = """
-    SELECT conv.next_seq AS seq,
+    SELECT conv.next_seq AS seq, EXISTS (
+               SELECT 1 FROM jobs j WHERE j.serial_key = job.serial_key AND j.id <> job.id
+               AND j.state = 'pending') AS more,
            pg_notify('hab_done', json_build_object(
                'job', job.id, 'key', job.serial_key, 'state', job.state)\\:\\:text)
 """
@@ -313,8 +315,11 @@ def open_transcript(
     )
 
 
-def end(database: Database, turn: Turn, fence: int, ending: TurnEnd) -> int | None:
-    """Write the end of a turn and of its job; the chat row's seq, None when the lease is lost."""
+def end(database: Database, turn: Turn, fence: int, ending: TurnEnd) -> bool | None:
+    """Write the end of a turn and of its job; None when the lease is lost.
+
+    Otherwise whether another job of the session waits.
+    """
     sends = ending.shown.target is not None
     rows = database.run(
         _END_AND_SEND if sends else _END,
@@ -333,7 +338,7 @@ def end(database: Database, turn: Turn, fence: int, ending: TurnEnd) -> int | No
         outcome=str(ending.outcome),
         **(outgoing.parameters(ending.shown) if sends else {}),
     )
-    return rows[0].seq if rows else None
+    return rows[0].more if rows else None
 
 
 def _acceptance(asked: Acceptance) -> dict[str, Any]:

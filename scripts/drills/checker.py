@@ -167,7 +167,8 @@ class Checker:
             if numbers != list(range(1, len(rows) + 1)):
                 self._verdict.note("disorder", f"{conversation} has gaps: {numbers[:20]}")
             asked = [row["turn_id"] for row in rows if row["author"] == "user"]
-            said = [row for row in rows if row["question"] is None]
+            # A notice that a message waits belongs to no turn.
+            said = [row for row in rows if row["question"] is None and row["turn_id"] is not None]
             replied = [row["turn_id"] for row in said if row["author"] != "user"]
             if [turn for turn in asked if turn in set(replied)] != replied:
                 self._verdict.note("disorder", f"{conversation}: answers in another order")

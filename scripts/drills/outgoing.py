@@ -90,7 +90,11 @@ class Outgoing:
 
     def _out_of_order(self, name: str, told: dict[str, Any]) -> Iterator[Fault]:
         """Answers are shown in the order of the messages that they answer."""
-        answered = [one["reply_to"] for one in told["shown"] if one["kind"] != "approval"]
+        answered = [
+            one["reply_to"]
+            for one in told["shown"]
+            if one["kind"] != "approval" and one["turn"] is not None
+        ]
         first = list(dict.fromkeys(answered))
         asked = [row["remote_id"] for row in self._order if row["account"] == name]
         places = {remote: place for place, remote in enumerate(asked)}

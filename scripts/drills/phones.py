@@ -92,7 +92,9 @@ class Phones:
             found = self._platforms.get(f"/answers/{ask.account}/{ask.id}").body
         except Cut:
             return None
-        parts = {one["part"]: one for one in found if one["kind"] != "approval"}
+        # Questions, and notices that belong to no turn, are no answers.
+        told = [one for one in found if one["kind"] != "approval" and one["turn"] is not None]
+        parts = {one["part"]: one for one in told}
         if not parts or len(parts) < next(iter(parts.values()))["parts"]:
             return None
         return " ".join(str(parts[number]["text"]) for number in sorted(parts))

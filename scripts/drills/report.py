@@ -20,7 +20,7 @@ class Plan:
     seconds: float = 30.0
     seed: int = 1
     keep: bool = False
-    rest: float = 0.3
+    rest: float = 0.5
     times: int = 20
 
 

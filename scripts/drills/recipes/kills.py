@@ -100,7 +100,7 @@ def _options(plan: Plan) -> Options:
 
 
 def _mix(plan: Plan) -> Mix:
-    return Mix(5, 2, 3, rest=plan.rest, careful=True)
+    return Mix(4, 2, 2, rest=plan.rest, careful=True)
 
 
 def _cycles(plan: Plan, progress: Progress, scene: _Scene, rng: random.Random) -> None:

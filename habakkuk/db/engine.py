@@ -71,6 +71,12 @@ class DatabaseBusy(DatabaseAway):
     said = "the database is busy with the same thing; try again in a few seconds"
 
 
+class DatabaseCrowded(DatabaseAway):
+    """Every connection of this process was busy for too long: nothing happened."""
+
+    said = "more is under way than this server can do at once; try again in a few seconds"
+
+
 class Work:
     """One open transaction. What must wait for its commit is given to `after_commit`."""
 
@@ -243,7 +249,7 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except PoolTimeoutError as error:
-        raise DatabaseAway("every connection of the pool was busy for 10 s") from error
+        raise DatabaseCrowded("every connection of the pool was busy for 10 s") from error
     except (DBAPIError, psycopg2.OperationalError) as error:
         first_line = str(error).splitlines()[0]
         if _state(error) in _BUSY_STATES:

@@ -362,6 +362,7 @@ def several(database_url: str) -> Iterator[Sequence[Database]]:
         pool.dispose()
 
 
+@pytest.mark.timeout(120 + STEPS // 5)
 def test_the_rows_do_what_the_model_says(several: Sequence[Database]) -> None:
     class Machine(JobsMachine):
         connections = several

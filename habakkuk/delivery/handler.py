@@ -35,6 +35,7 @@ from habakkuk.jobs.types import Job, JobState, Queue
 DELIVERY_KIND = "delivery"
 # Nobody wants yesterday's answers when a server comes back (reliability.md, §2.7).
 _LONGEST = timedelta(hours=24)
+_ARRIVAL_SECONDS = 2.0
 _LATE = "it was not sent within a day"
 _HELD = (
     "whether the last message arrived is unknown, and the account says to hold it then; retry the"
@@ -150,6 +151,7 @@ class _Sending:
         message = self._message(chunk, parts)
         repeat = chunk.state in {ChunkState.SENDING, ChunkState.UNKNOWN}
         if repeat and adapter.certainty is Certainty.READ_BACK:
+            self._let_arrive(chunk)
             found = adapter.find(message)
             if found is not None:
                 return found
@@ -160,6 +162,15 @@ class _Sending:
         self._mark(Mark(chunk.n, ChunkState.SENDING, uncertain=doubtful))
         self._hit("delivery.send.before")
         return self._sent(adapter, chunk, message)
+
+    def _let_arrive(self, chunk: Chunk) -> None:
+        """Wait before asking for what a worker sent that died meanwhile.
+
+        The platform may not have looked at that request yet: asked at once, it would deny it.
+        """
+        if chunk.state is ChunkState.SENDING:
+            self._context.interrupt.wait(_ARRIVAL_SECONDS)
+            self._context.interrupt.check()
 
     def _let_go(self) -> bool:
         """Whether a person asked for it: pending again, though it was split before."""

@@ -118,7 +118,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}
-        body = self.rfile.read(int(headers.get("content-length", "0")))
+        size = int(headers.get("content-length", "0"))
+        body = self.rfile.read(size)
+        if len(body) < size:
+            # Its sender died: nothing arrived.
+            self.close_connection = True
+            return
         plan = self.platform.post(headers, body)
         if plan.answer is None:
             self.close_connection = True

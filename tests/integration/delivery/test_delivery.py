@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from sqlalchemy import text
 
 from habakkuk.core.errors import NotFound, Unavailable
 from habakkuk.gateway.intake import Fate
-from tests.fakes.platform import DROP_AFTER, DROP_BEFORE, Plan, refuse
+from tests.fakes.platform import DROP_AFTER, DROP_BEFORE, Plan, Shown, refuse
 from tests.fakes.stack import Points, until
 from tests.integration.delivery.conftest import Phone, Phones
 
@@ -191,6 +192,24 @@ def test_a_worker_that_dies_in_a_delivery(phones: Phones, point: str, receiver: 
     # Counted also where it had not arrived: nobody could know.
     doubtful = receiver == "plain" and point != "delivery.plan.after"
     assert chunk.uncertain == int(doubtful)
+
+
+def test_a_request_that_may_still_be_on_its_way_is_given_time_to_arrive(phones: Phones) -> None:
+    """Its worker is dead, and the platform, asked before it has read that, would deny it."""
+    phone = phones("read-back")
+    points = Points({"delivery.send.before": 1})
+    phone.stack.start(points)
+    phone.say("hello")
+    until(lambda: "delivery.send.before" in points.passed)
+    phone.stack.stop()
+    _free(phone)
+    (chunk,) = phone.rows("delivery_chunks")
+    late = Shown(chunk.key, {"text": chunk.body})
+    arrives = threading.Timer(0.3, phone.platform.shown.append, (late,))
+    phone.stack.start(Points({"job.claim.after": 1}, arrives.start))
+    phone.delivery("sent")
+    arrives.join()
+    assert phone.texts() == ["echo: hello"]
 
 
 def test_a_reply_older_than_a_day_is_not_sent(phones: Phones) -> None:

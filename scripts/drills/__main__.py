@@ -46,7 +46,12 @@ def main() -> int:
     arguments = _parser().parse_args()
     seed = arguments.seed if arguments.seed is not None else secrets.randbelow(1_000_000)
     plan = Plan(
-        arguments.cycles, arguments.kills, arguments.seconds, seed=seed, keep=arguments.keep
+        arguments.cycles,
+        arguments.kills,
+        arguments.seconds,
+        seed=seed,
+        keep=arguments.keep,
+        timed=not arguments.untimed,
     )
     names = list(RECIPES) if "all" in arguments.recipes else arguments.recipes or [_MAIN]
     progress = Progress(quiet=arguments.json)
@@ -100,6 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seconds", type=float, default=30.0, help="how long an outage lasts")
     parser.add_argument("--seed", type=int, help="repeat a run's choices (not its timing)")
     parser.add_argument("--json", action="store_true", help="one object with every figure")
+    parser.add_argument("--untimed", action="store_true", help="show times without judging them")
     parser.add_argument("--keep", action="store_true", help="leave the folder with the logs")
     parser.epilog = "recipes: all, " + ", ".join(RECIPES)
     return parser

@@ -12,7 +12,8 @@ class Plan:
     """How long and how hard.
 
     `cycles` and `kills` (in each; 0 for its own number) are those of the recipe `kills`, `seconds`
-    is the length of outages, `rest` that of clients' pauses, `times` how often others repeat.
+    is the length of outages, `timed` whether slowness alone breaks it, `rest` that of clients'
+    pauses, `times` how often others repeat.
     """
 
     cycles: int = 15
@@ -20,6 +21,7 @@ class Plan:
     seconds: float = 30.0
     seed: int = 1
     keep: bool = False
+    timed: bool = True
     rest: float = 0.5
     times: int = 20
 

@@ -20,7 +20,7 @@ def test_it_says_who_answers_and_what_waits(worker: Stack, run: Run) -> None:
 def test_json_holds_the_same(worker: Stack, run: Run) -> None:
     said = json.loads(run("status", "-o", "json").stdout)
     assert (said["version"], said["database"], said["redis"]) == (1, "ok", "ok")
-    assert [one["queues"] for one in said["workers"]] == [["turns"]]
+    assert [one["queues"] for one in said["workers"]] == [["turns", "deliveries"]]
     tiers = {one["agent"]: one["tier"] for one in said["models"]}
     assert tiers == dict.fromkeys(("habakkuk", "careful", "reader", "other"), "full")
     assert said["jobs"] == {"pending": 0, "running": 0, "waiting": 0, "failed": 0}

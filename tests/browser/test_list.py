@@ -33,6 +33,8 @@ def test_a_found_message_is_gone_to_however_long_ago(window: Window) -> None:
     window.stack.container.database.run(LONG)
     page = window.go("/")
     page.get_by_label("Search conversations").fill("needle")
+    # Before the answer the list still shows the conversation itself, which leads to its end.
+    expect(page.locator(".list .hit")).to_be_visible()
     page.locator(".list .item").click()
     found = page.locator(".message[aria-current=location]", has_text="the needle")
     expect(found).to_be_in_viewport()

@@ -13,7 +13,8 @@ LOCAL_MODEL = "smollm2-135m-instruct"
 
 _TOY = Profile(
     tools=False,
-    notes=False,
+    # Without the note of the time it answers at random.
+    notes=True,
     simple_prompt="You are Habakkuk, a helpful assistant. Answer in one or two short sentences.",
     temperature=0.2,
     max_tokens=200,

@@ -11,7 +11,7 @@ from habakkuk.llm.types import ModelRef
 def test_the_bundled_model_gets_no_tools_a_short_prompt_and_a_short_answer() -> None:
     profile = profile_for(ModelRef("local", "smollm2-135m-instruct"))
     assert not profile.tools
-    assert not profile.notes
+    assert profile.notes
     assert profile.simple_prompt
     assert "\n" not in profile.simple_prompt
     assert profile.temperature == 0.2

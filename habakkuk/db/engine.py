@@ -7,22 +7,25 @@ several. Neither may be open over a network call; the server ends an idle transa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import cache
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import orjson
 import psycopg2
 import psycopg2.extensions
+import psycopg2.extras
 from psycopg2 import errorcodes
-from psycopg2.extensions import TRANSACTION_STATUS_INERROR
-from sqlalchemy import Connection, CursorResult, Row, TextClause, create_engine, event, text
+from psycopg2.extensions import TRANSACTION_STATUS_IDLE, TRANSACTION_STATUS_INERROR
+from sqlalchemy import TextClause, event
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
+from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 
 from habakkuk.core.errors import Invalid, Unavailable
 from habakkuk.db.cooperate import has_something_to_read
+from habakkuk.db.statements import Prepared, Rows, prepared
 
 # A frozen process inside a transaction keeps its row locks until the server ends it (10 s), a lock
 # held longer than 5 s is a fault, and no statement of ours takes 30 s.
@@ -37,21 +40,11 @@ _CONNECT_ARGS: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,
 }
+_POOL_SECONDS = 10.0
+_PREPARED = "prepared"
 
-
-_COMMIT, _ROLLBACK = text("COMMIT"), text("ROLLBACK")
-
-
-_NOTHING = text("SELECT 1")
-
-
-@cache
-def _first(statement: TextClause) -> TextClause:
-    """Return a statement that begins a transaction on its way: one round trip for both.
-
-    The server gives each of the two a snapshot of its own, as if they came apart.
-    """
-    return text(f"BEGIN; {statement.text}")
+psycopg2.extras.register_default_json(globally=True, loads=orjson.loads)
+psycopg2.extras.register_default_jsonb(globally=True, loads=orjson.loads)
 
 
 class DatabaseAway(Unavailable):
@@ -77,28 +70,82 @@ class DatabaseCrowded(DatabaseAway):
     said = "more is under way than this server can do at once; try again in a few seconds"
 
 
+class _Session:
+    """A borrowed connection: prepares what it runs, sends what was put off with what follows."""
+
+    def __init__(self, borrowed: PoolProxiedConnection) -> None:
+        self._known: set[str] = borrowed.info.setdefault(_PREPARED, set())
+        driver: Any = borrowed.driver_connection
+        self.driver: psycopg2.extensions.connection = driver
+        self._ahead: list[bytes | str] = []
+
+    def put_off(self, statement: str | Prepared, params: Mapping[str, Any] | None = None) -> None:
+        """Keep a statement for the next round trip."""
+        if isinstance(statement, str):
+            self._ahead.append(statement)
+            return
+        with self.driver.cursor() as cursor:
+            self._prepare(cursor, statement)
+            self._ahead.append(cursor.mogrify(statement.execute, statement.arguments(params or {})))
+
+    def run(self, statement: Prepared, params: Mapping[str, Any]) -> Rows:
+        """Run what was put off and then `statement`, in one round trip; return its rows."""
+        with self.driver.cursor() as cursor:
+            self._prepare(cursor, statement)
+            if self._ahead:
+                last = cursor.mogrify(statement.execute, statement.arguments(params))
+                cursor.execute(self._joined(last))
+            else:
+                cursor.execute(statement.execute, statement.arguments(params))
+            return statement.rows(cursor)
+
+    def say(self, word: str) -> None:
+        """Send what was put off and then COMMIT or ROLLBACK."""
+        with self.driver.cursor() as cursor:
+            cursor.execute(self._joined(word))
+
+    def forget(self) -> None:
+        """Drop what was put off."""
+        self._ahead = []
+
+    def _prepare(self, cursor: psycopg2.extensions.cursor, statement: Prepared) -> None:
+        if statement.prepare is not None and statement.name not in self._known:
+            cursor.execute(statement.prepare)
+            self._known.add(statement.name)
+
+    def _joined(self, last: bytes | str) -> bytes:
+        parts, self._ahead = [*self._ahead, last], []
+        return b"; ".join(part if isinstance(part, bytes) else part.encode() for part in parts)
+
+
 class Work:
     """One open transaction. What must wait for its commit is given to `after_commit`."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, session: _Session) -> None:
         """Wrap the connection; only stores may look inside."""
-        self._connection = connection
+        self._session = session
         self._callbacks: list[Callable[[], None]] = []
         self.begun = False
 
-    def execute(self, statement: TextClause, **params: Any) -> CursorResult[Any]:
+    def execute(self, statement: TextClause, **params: Any) -> Rows:
         """Run one statement in this transaction."""
-        begins, self.begun = not self.begun, True
+        self._begin()
         with _storable():
-            return self._connection.execute(_first(statement) if begins else statement, params)
+            return self._session.run(prepared(statement), params)
+
+    def defer(self, statement: TextClause, **params: Any) -> None:
+        """Run one statement, of which nothing is to be known, with the next one or the commit.
+
+        It sees what that one sees of its own accord: each of them takes a snapshot of its own.
+        """
+        self._begin()
+        with _storable():
+            self._session.put_off(prepared(statement), params)
 
     def execute_many(self, statement: TextClause, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Run one statement for each row of parameters; nothing when there is none."""
-        if rows:
-            if not self.begun:
-                self.execute(_NOTHING)
-            with _storable():
-                self._connection.execute(statement, rows)
+        """Run one statement for each row of parameters, in one round trip with what follows."""
+        for row in rows:
+            self.defer(statement, **row)
 
     def after_commit(self, callback: Callable[[], None]) -> None:
         """Run `callback` once the transaction is committed; it must not raise."""
@@ -108,6 +155,11 @@ class Work:
         """Run the callbacks; called by Database alone."""
         for callback in self._callbacks:
             callback()
+
+    def _begin(self) -> None:
+        if not self.begun:
+            self.begun = True
+            self._session.put_off("BEGIN")
 
 
 class Database:
@@ -127,22 +179,16 @@ class Database:
         """
         self._url = url
         options = _SERVER_OPTIONS.format(idle=int(idle_seconds * 1000))
-        self._connect_args = _CONNECT_ARGS | {"application_name": name, "options": options}
-        self._engine = create_engine(
-            url,
+        connect: Callable[[], Any] = partial(_connect, url, name, {"options": options})
+        self._pool = QueuePool(
+            connect,
             pool_size=pool_size,
             max_overflow=0,
-            pool_timeout=10,
-            connect_args=self._connect_args,
-            # Switching a connection between autocommit and not costs a SET each way; so all are in
-            # autocommit, and a transaction says BEGIN and COMMIT itself.
-            isolation_level="AUTOCOMMIT",
-            json_serializer=lambda value: orjson.dumps(value).decode(),
-            json_deserializer=orjson.loads,
-            # Errors go to logs, and what people wrote does not.
-            hide_parameters=True,
+            timeout=_POOL_SECONDS,
+            # All are in autocommit, and a transaction says BEGIN and COMMIT itself.
+            reset_on_return=None,
         )
-        event.listen(self._engine, "checkout", _refuse_closed)
+        event.listen(self._pool, "checkout", _refuse_closed)
 
     @contextmanager
     def transaction(self) -> Iterator[Work]:
@@ -151,23 +197,38 @@ class Database:
         Raises DatabaseAway when the server is not there. When that happens in the commit itself
         the outcome is unknown: ids and unique keys make the repetition harmless.
         """
-        with _translated(), self._engine.connect() as connection:
-            work = Work(connection)
+        with self._borrowed() as session:
+            work = Work(session)
             try:
                 yield work
             except BaseException:
-                _roll_back(connection)
+                _roll_back(session)
                 raise
             if work.begun:
-                _refuse_aborted(connection)
-                connection.execute(_COMMIT)
+                _refuse_aborted(session)
+                session.say("COMMIT")
         work.committed()
 
-    def run(self, statement: TextClause, **params: Any) -> Sequence[Row[Any]]:
+    def run(self, statement: TextClause, **params: Any) -> Rows:
         """Run one statement as its own transaction and return its rows."""
-        with _translated(), _storable(), self._engine.connect() as connection:
-            result = connection.execute(statement, params)
-            return result.all() if result.returns_rows else ()
+        with self._borrowed() as session, _storable():
+            return session.run(prepared(statement), params)
+
+    @contextmanager
+    def _borrowed(self) -> Iterator[_Session]:
+        """Lend a connection of the pool; one that broke is not given back."""
+        with _translated():
+            borrowed = self._pool.connect()
+            try:
+                session = _Session(borrowed)
+                yield session
+            except BaseException:
+                # Whatever state an error left it in, the next one may not find it there.
+                if not _is_idle(borrowed):
+                    borrowed.invalidate()
+                raise
+            finally:
+                borrowed.close()
 
     def connect_alone(self, name: str) -> psycopg2.extensions.connection:
         """Return a driver connection outside the pool, in autocommit: for LISTEN and presence.
@@ -175,12 +236,7 @@ class Database:
         Its server settings are the defaults: it may be idle for days.
         """
         with _translated():
-            options = make_url(self._url).translate_connect_args(username="user", database="dbname")
-            query = dict(make_url(self._url).query)
-            args = _CONNECT_ARGS | options | query | {"application_name": name}
-            connection: psycopg2.extensions.connection = psycopg2.connect(**args)
-            connection.autocommit = True
-            return connection
+            return _connect(self._url, name, {})
 
     def beside(self, name: str, *, idle_seconds: float = IDLE_SECONDS) -> Database:
         """Return a pool of one connection beside this one, for work that may not queue for it."""
@@ -188,26 +244,42 @@ class Database:
 
     def dispose(self) -> None:
         """Close the pool."""
-        self._engine.dispose()
+        self._pool.dispose()
 
 
-def _refuse_aborted(connection: Connection) -> None:
+def _connect(url: str, name: str, more: Mapping[str, Any]) -> psycopg2.extensions.connection:
+    """Open a connection in autocommit."""
+    parts = make_url(url)
+    options = parts.translate_connect_args(username="user", database="dbname")
+    args = _CONNECT_ARGS | options | dict(parts.query) | {"application_name": name} | dict(more)
+    connection: psycopg2.extensions.connection = psycopg2.connect(**args)
+    connection.autocommit = True
+    return connection
+
+
+def _refuse_aborted(session: _Session) -> None:
     """Refuse to commit what a failed statement has undone: PostgreSQL would roll back silently."""
-    driver = connection.connection.driver_connection
-    if driver is not None and driver.info.transaction_status == TRANSACTION_STATUS_INERROR:
-        _roll_back(connection)
+    if session.driver.info.transaction_status == TRANSACTION_STATUS_INERROR:
         raise AssertionError("a statement failed inside the transaction and nobody passed it on")
 
 
-def _roll_back(connection: Connection) -> None:
+def _roll_back(session: _Session) -> None:
     """Undo; a connection that cannot even do that is thrown away, and the server undoes it."""
-    if connection.invalidated:
-        # It broke, and is thrown away already: a statement on it would hide that error.
+    session.forget()
+    if session.driver.closed or session.driver.info.transaction_status == TRANSACTION_STATUS_IDLE:
+        # It broke, or nothing was sent: another error here would hide the first.
         return
-    try:
-        connection.execute(_ROLLBACK)
-    except DBAPIError:
-        connection.invalidate()
+    with suppress(psycopg2.Error):
+        session.say("ROLLBACK")
+
+
+def _is_idle(borrowed: PoolProxiedConnection) -> bool:
+    driver: Any = borrowed.driver_connection
+    return (
+        driver is not None
+        and not driver.closed
+        and driver.info.transaction_status == TRANSACTION_STATUS_IDLE
+    )
 
 
 def _refuse_closed(dbapi_connection: Any, _record: Any, _proxy: Any) -> None:
@@ -249,28 +321,22 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except PoolTimeoutError as error:
-        raise DatabaseCrowded("every connection of the pool was busy for 10 s") from error
-    except (DBAPIError, psycopg2.OperationalError) as error:
-        first_line = str(error).splitlines()[0]
-        if _state(error) in _BUSY_STATES:
+        seconds = f"{_POOL_SECONDS:.0f} s"
+        raise DatabaseCrowded(f"every connection of the pool was busy for {seconds}") from error
+    except psycopg2.Error as error:
+        first_line = (str(error).splitlines() or [type(error).__name__])[0]
+        if error.pgcode in _BUSY_STATES:
             raise DatabaseBusy(first_line) from error
         if _is_away(error):
             raise DatabaseAway(first_line) from error
         raise
 
 
-def _state(error: Exception) -> str | None:
-    original = error.orig if isinstance(error, DBAPIError) else error
-    state: str | None = getattr(original, "pgcode", None)
-    return state
-
-
-def _is_away(error: Exception) -> bool:
-    state = _state(error)
-    if isinstance(error, DBAPIError) and error.connection_invalidated:
-        return True
-    if not isinstance(error, OperationalError | InterfaceError | psycopg2.OperationalError):
-        # A server that crashes within a statement is reported as a plain DatabaseError, caught
-        # above; every other class is about the statement.
-        return False
-    return state is None or state.startswith(_AWAY_STATES)
+def _is_away(error: psycopg2.Error) -> bool:
+    state = error.pgcode
+    if state is not None:
+        return state.startswith(_AWAY_STATES)
+    # A server that crashes within a statement is reported as a plain DatabaseError.
+    return isinstance(error, psycopg2.OperationalError | psycopg2.InterfaceError) or (
+        type(error) is psycopg2.DatabaseError
+    )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import orjson
-from sqlalchemy import Row, text
+from sqlalchemy import text
 
 from habakkuk.conversations.types import Target
 from habakkuk.db.engine import Database, Work
+from habakkuk.db.statements import Row
 from habakkuk.delivery.types import Chunk, ChunkState, Delivery, DeliveryState, Mark
 from habakkuk.jobs.store.lease import Lease
 from habakkuk.jobs.types import JobState
@@ -86,7 +86,7 @@ def load(database: Database, delivery_id: str) -> Delivery | None:
 
 def load_in(work: Work, delivery_id: str) -> Delivery | None:
     """Return the same inside a transaction."""
-    row = work.execute(_LOAD, id=delivery_id).one_or_none()
+    row = work.execute(_LOAD, id=delivery_id).first()
     return _delivery(row) if row else None
 
 
@@ -148,7 +148,7 @@ def reopen(work: Work, delivery_id: str) -> None:
     work.execute(_REOPEN, id=delivery_id)
 
 
-def _delivery(row: Row[Any]) -> Delivery:
+def _delivery(row: Row) -> Delivery:
     body = row.body
     chunks = [Chunk(n, key, text, ChunkState(state)) for n, key, text, state in row.chunks]
     return Delivery(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from sqlalchemy import Row, text
+from sqlalchemy import text
 
 from habakkuk.accounts.store.people import read_user
 from habakkuk.accounts.types import User
 from habakkuk.db.engine import Database
+from habakkuk.db.statements import Row
 
 _ADD_LINK = text("""
     WITH swept AS (
@@ -110,7 +109,7 @@ def set_password(database: Database, user_id: str, password: str | None) -> None
 
 def password_of(database: Database, name: str) -> tuple[User, str | None] | None:
     """Return the person of this name with their password's hash."""
-    rows: list[Row[Any]] = list(database.run(_PASSWORD, name=name))
+    rows: list[Row] = list(database.run(_PASSWORD, name=name))
     return (read_user(rows[0]), rows[0].password) if rows else None
 
 

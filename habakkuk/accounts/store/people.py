@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from sqlalchemy import Row, text
+from sqlalchemy import text
 
 from habakkuk.accounts.types import Person, Role, User
 from habakkuk.db.engine import Database
+from habakkuk.db.statements import Row
 
 _ADD_OWNER = text(
     "INSERT INTO users (id, name, role) VALUES (:id, :name, 'owner') ON CONFLICT DO NOTHING"
@@ -67,6 +67,6 @@ def remove(database: Database, user_id: str) -> bool:
     return bool(database.run(_REMOVE, id=user_id))
 
 
-def read_user(row: Row[Any]) -> User:
+def read_user(row: Row) -> User:
     """Return the person of a row."""
     return User(row.id, row.name, Role(row.role))

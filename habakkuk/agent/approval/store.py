@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from sqlalchemy import Row, text
+from sqlalchemy import text
 
 from habakkuk.agent.approval.types import APPROVAL, Approval
 from habakkuk.db.engine import Database, Work
+from habakkuk.db.statements import Row
 
 _COLUMNS = """
     w.id, w.job_id, w.payload, w.created, w.expires_at, w.outcome, t.session_id,
@@ -75,7 +75,7 @@ def granted(database: Database, session_id: str, fingerprints: Sequence[str]) ->
     return {row.fingerprint for row in rows}
 
 
-def _approval(row: Row[Any]) -> Approval:
+def _approval(row: Row) -> Approval:
     payload = row.payload
     return Approval(
         id=row.id,

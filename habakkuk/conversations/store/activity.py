@@ -58,9 +58,9 @@ class Activity:
 
 def open_turns(database: Database, user_id: str | None) -> Sequence[Activity]:
     """Return the first turns that have not ended, of one person or of everybody for None."""
-    return [Activity(**row._mapping) for row in database.run(_OPEN, user_id=user_id)]
+    return [Activity(**row._asdict()) for row in database.run(_OPEN, user_id=user_id)]
 
 
 def failed_turns(database: Database, user_id: str | None) -> Sequence[Activity]:
     """Return the turns that failed within a day, the latest first."""
-    return [Activity(**row._mapping) for row in database.run(_FAILED, user_id=user_id)]
+    return [Activity(**row._asdict()) for row in database.run(_FAILED, user_id=user_id)]

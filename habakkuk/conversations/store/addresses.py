@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from sqlalchemy import Row, text
+from sqlalchemy import text
 
 from habakkuk.conversations.types import Address, Conversation, Session
 from habakkuk.db.engine import Database, Work
+from habakkuk.db.statements import Row
 
 _COLUMNS = "id, channel, account, chat, thread, user_id, agent, session_id, next_seq, title"
 _SESSION = "id, conversation_id, agent, user_id, system_prompt, title, created, updated"
@@ -48,13 +48,13 @@ _LIST_SESSIONS = text(f"""
 
 def lock(work: Work, address: Address) -> Conversation | None:
     """Lock and return the conversation at an address, None when there is none yet."""
-    row = work.execute(_LOCK, **_address(address)).one_or_none()
+    row = work.execute(_LOCK, **_address(address)).first()
     return _conversation(row) if row else None
 
 
 def lock_by_id(work: Work, conversation_id: str) -> Conversation | None:
     """Lock and return a conversation."""
-    row = work.execute(_LOCK_ID, id=conversation_id).one_or_none()
+    row = work.execute(_LOCK_ID, id=conversation_id).first()
     return _conversation(row) if row else None
 
 
@@ -81,7 +81,7 @@ def create(work: Work, conversation: Conversation) -> None:
         session_id=conversation.session_id,
         **_address(address),
     )
-    if inserted.rowcount:
+    if inserted.changed:
         add_session(work, conversation, conversation.session_id)
 
 
@@ -109,7 +109,7 @@ def get_session(database: Database, session_id: str) -> Session | None:
 
 def holds(work: Work, conversation_id: str, session_id: str) -> bool:
     """Tell whether a session is one of the conversation's."""
-    return bool(work.execute(_HOLDS, id=session_id, conversation_id=conversation_id).all())
+    return bool(work.execute(_HOLDS, id=session_id, conversation_id=conversation_id))
 
 
 def list_sessions(database: Database, user_id: str | None, limit: int) -> Sequence[Session]:
@@ -127,12 +127,12 @@ def _address(address: Address) -> dict[str, str]:
     }
 
 
-def _conversation(row: Row[Any]) -> Conversation:
+def _conversation(row: Row) -> Conversation:
     address = Address(row.channel, row.account, row.chat, row.thread)
     return Conversation(
         row.id, address, row.user_id, row.agent, row.session_id, row.next_seq, row.title
     )
 
 
-def _session(row: Row[Any]) -> Session:
-    return Session(**row._mapping)
+def _session(row: Row) -> Session:
+    return Session(**row._asdict())

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
-from sqlalchemy import Row, text
+from sqlalchemy import text
 
 from habakkuk.conversations.store import outgoing
 from habakkuk.conversations.types import Author, ChatKind, ChatMessage, ChatState, NewChatMessage
 from habakkuk.db.engine import Database, Work
+from habakkuk.db.statements import Row
 
 _COLUMNS = "conversation_id, seq, author, kind, body, data, state, turn_id, created"
 # The counter moves only when the row went in, so a repeated message leaves no gap.
@@ -117,7 +117,7 @@ def add(work: Work, conversation_id: str, message: NewChatMessage) -> int | None
         state=message.state,
         turn_id=message.turn_id,
         **(outgoing.parameters(message) if sends else {}),
-    ).one_or_none()
+    ).first()
     return row.seq if row else None
 
 
@@ -137,8 +137,8 @@ class Earlier:
 
 def by_remote_id(work: Work, account: str, remote_id: str) -> Earlier | None:
     """Return what became of the message that came under this id."""
-    row = work.execute(_BY_REMOTE, account=account, remote_id=remote_id).one_or_none()
-    return Earlier(**row._mapping) if row else None
+    row = work.execute(_BY_REMOTE, account=account, remote_id=remote_id).first()
+    return Earlier(**row._asdict()) if row else None
 
 
 def take(work: Work, conversation_id: str, turn_id: str) -> Sequence[ChatMessage]:
@@ -198,11 +198,11 @@ def one(database: Database, conversation_id: str, seq: int) -> ChatMessage | Non
 
 def one_in(work: Work, conversation_id: str, seq: int) -> ChatMessage | None:
     """Return one message inside a transaction."""
-    row = work.execute(_ONE, conversation_id=conversation_id, seq=seq).one_or_none()
+    row = work.execute(_ONE, conversation_id=conversation_id, seq=seq).first()
     return _message(row) if row else None
 
 
-def _message(row: Row[Any]) -> ChatMessage:
+def _message(row: Row) -> ChatMessage:
     return ChatMessage(
         row.conversation_id,
         row.seq,

@@ -12,11 +12,12 @@ from datetime import datetime
 from typing import Any
 
 import orjson
-from sqlalchemy import Row, text
+from sqlalchemy import text
 
 from habakkuk.conversations.store import outgoing
 from habakkuk.conversations.types import Address, NewChatMessage, Outcome, StoredMessage, Turn
 from habakkuk.db.engine import Database, Work
+from habakkuk.db.statements import Row
 from habakkuk.jobs.types import JobState
 from habakkuk.llm.types import Message, blocks_to_json
 
@@ -258,7 +259,7 @@ def open_and_accept(
 
 def accept_in(work: Work, asked: Acceptance) -> Accepted | None:
     """Accept a message inside a transaction."""
-    row = work.execute(_ACCEPT, **_acceptance(asked)).one_or_none()
+    row = work.execute(_ACCEPT, **_acceptance(asked)).first()
     return _accepted(row) if row else None
 
 
@@ -267,7 +268,7 @@ def frame(database: Database, turn_id: str) -> Frame | None:
     rows = database.run(_FRAME, id=turn_id)
     if not rows:
         return None
-    fields = dict(rows[0]._mapping)
+    fields = rows[0]._asdict()
     prompt = fields.pop("system_prompt")
     fields["outcome"] = Outcome(fields["outcome"]) if fields["outcome"] else None
     return Frame(Turn(**fields), prompt)
@@ -285,7 +286,7 @@ def take(work: Work, turn: Turn, fence: int) -> Taken | None:
         turn_id=turn.id,
         session_id=turn.session_id,
         fence=fence,
-    ).all()
+    )
     if not rows:
         return None
     messages = [(row.body, row.created) for row in rows if row.seq is not None]
@@ -365,7 +366,7 @@ def _acceptance(asked: Acceptance) -> dict[str, Any]:
     }
 
 
-def _accepted(row: Row[Any]) -> Accepted:
+def _accepted(row: Row) -> Accepted:
     return Accepted(row.conversation_id, row.session_id, row.seq, row.agent, row.at)
 
 

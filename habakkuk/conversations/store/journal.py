@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from sqlalchemy import Row, text
+from sqlalchemy import text
 
 from habakkuk.conversations.types import CallState, JournalEntry
 from habakkuk.db.engine import Database, Work
+from habakkuk.db.statements import Row
 from habakkuk.llm.types import ToolCall, ToolResult
 
 _START = text("""
@@ -63,18 +64,18 @@ def start(work: Work, place: Place, calls: Sequence[ToolCall]) -> None:
 def wait(work: Work, place: Place, call: ToolCall) -> bool:
     """Mark a call as waiting; False when it was given up meanwhile. After a guard."""
     marked = work.execute(_WAIT, session_id=place.session_id, call_id=call.id)
-    return bool(marked.rowcount)
+    return bool(marked.changed)
 
 
 def hold(work: Work, place: Place, call: ToolCall) -> bool:
     """Write a call that was not started as waiting; False when it has a row. After a guard."""
-    return bool(work.execute(_HOLD, **_row(place, call)).rowcount)
+    return bool(work.execute(_HOLD, **_row(place, call)).changed)
 
 
 def end(work: Work, place: Place, call: ToolCall, result: ToolResult) -> bool:
     """Write one call's result; False when it has one, which stands. After a guard."""
     stored = orjson.dumps({"text": result.text, "is_error": result.is_error}).decode()
-    return bool(work.execute(_END, **_row(place, call), result=stored).rowcount)
+    return bool(work.execute(_END, **_row(place, call), result=stored).changed)
 
 
 def _row(place: Place, call: ToolCall) -> dict[str, Any]:
@@ -98,11 +99,11 @@ def of_step_in(work: Work, place: Place) -> dict[str, JournalEntry]:
     return _by_id(work.execute(_OF_STEP, job_id=place.job_id, step=place.step))
 
 
-def _by_id(rows: Iterable[Row[Any]]) -> dict[str, JournalEntry]:
+def _by_id(rows: Iterable[Row]) -> dict[str, JournalEntry]:
     return {row.call_id: _entry(row) for row in rows}
 
 
-def _entry(row: Row[Any]) -> JournalEntry:
+def _entry(row: Row) -> JournalEntry:
     result = row.result or {}
     return JournalEntry(
         row.call_id,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Row, text
+from sqlalchemy import text
 
 from habakkuk.db.engine import Database, Work
+from habakkuk.db.statements import Row
 
 # Search looks at this many conversations, the newest, so that it ends in time whatever is there.
 _SEARCHED = 2000
@@ -165,14 +165,14 @@ def archive(work: Work, conversation_id: str, *, archived: bool) -> None:
 def remove(work: Work, conversation_id: str) -> bool:
     """Remove a conversation with all that belongs to it; False while something of it is alive."""
     work.execute(_LOCK, id=conversation_id)
-    if work.execute(_ALIVE, id=conversation_id).scalar_one():
+    if work.execute(_ALIVE, id=conversation_id)[0][0]:
         return False
     work.execute(_REMOVE_JOBS, id=conversation_id)
     work.execute(_REMOVE, id=conversation_id)
     return True
 
 
-def _shelved(row: Row[Any]) -> Shelved:
+def _shelved(row: Row) -> Shelved:
     hit = Hit(row.hit_seq, row.hit) if row.hit_seq is not None else None
     return Shelved(
         row.id,

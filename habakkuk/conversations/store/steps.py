@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, text
+from sqlalchemy import text
 
 from habakkuk.db.engine import Database
+from habakkuk.db.statements import Row
 
 # What one call may show in a list; the whole is looked up by itself.
 _SHOWN = 4000
@@ -111,7 +112,7 @@ def whole_call(database: Database, turn_id: str, call_id: str) -> tuple[dict[str
     return (rows[0].input, rows[0].result) if rows else None
 
 
-def _with_steps(database: Database, rows: Sequence[Row[Any]]) -> list[ShownTurn]:
+def _with_steps(database: Database, rows: Sequence[Row]) -> list[ShownTurn]:
     began = [row.id for row in rows if row.began is not None]
     steps = _steps(database, began) if began else {}
     return [
@@ -132,7 +133,7 @@ def _steps(database: Database, ids: Sequence[str]) -> Mapping[str, Sequence[Step
     return found
 
 
-def _call(row: Row[Any]) -> ShownCall:
+def _call(row: Row) -> ShownCall:
     return ShownCall(
         row.call_id,
         row.name,

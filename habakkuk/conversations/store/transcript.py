@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import Row, text
+from sqlalchemy import text
 
 from habakkuk.conversations.types import StoredMessage
 from habakkuk.db.engine import Database, Work
+from habakkuk.db.statements import Row
 from habakkuk.llm.types import Message, Role, blocks_from_json, blocks_to_json
 
 _APPEND = text("""
@@ -56,15 +57,15 @@ def load(database: Database, session_id: str) -> Sequence[StoredMessage]:
 
 def last(work: Work, session_id: str) -> StoredMessage | None:
     """Return the newest message."""
-    row = work.execute(_LAST, session_id=session_id).one_or_none()
+    row = work.execute(_LAST, session_id=session_id).first()
     return _stored(row) if row else None
 
 
 def count(work: Work, session_id: str) -> int:
     """Return how many messages the transcript has."""
-    return int(work.execute(_COUNT, session_id=session_id).scalar_one())
+    return int(work.execute(_COUNT, session_id=session_id)[0][0])
 
 
-def _stored(row: Row[Any]) -> StoredMessage:
+def _stored(row: Row) -> StoredMessage:
     message = Message(Role(row.role), blocks_from_json(row.blocks))
     return StoredMessage(row.seq, row.job_id, row.step, message)

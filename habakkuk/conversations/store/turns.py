@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from sqlalchemy import Row, text
+from sqlalchemy import text
 
 from habakkuk.conversations.types import Outcome, Turn
 from habakkuk.db.engine import Database, Work
+from habakkuk.db.statements import Row
 
 _COLUMNS = """
     id, session_id, conversation_id, user_id, agent, origin, reply_to, began, ended, outcome,
@@ -55,7 +54,7 @@ def get(database: Database, turn_id: str) -> Turn | None:
 
 def get_in(work: Work, turn_id: str) -> Turn | None:
     """Return a turn inside a transaction."""
-    row = work.execute(_GET, id=turn_id).one_or_none()
+    row = work.execute(_GET, id=turn_id).first()
     return _turn(row) if row else None
 
 
@@ -68,7 +67,7 @@ def joinable(work: Work, conversation_id: str, session_id: str, user_id: str | N
     """Return the turn that another message of this person may still join."""
     row = work.execute(
         _JOINABLE, conversation_id=conversation_id, session_id=session_id, user_id=user_id
-    ).one_or_none()
+    ).first()
     return row.id if row else None
 
 
@@ -104,7 +103,7 @@ def open_anywhere_in(work: Work, conversation_id: str) -> list[tuple[str, str]]:
     return [(row.id, row.state) for row in rows]
 
 
-def _turn(row: Row[Any]) -> Turn:
-    fields = dict(row._mapping)
+def _turn(row: Row) -> Turn:
+    fields = row._asdict()
     fields["outcome"] = Outcome(row.outcome) if row.outcome else None
     return Turn(**fields)

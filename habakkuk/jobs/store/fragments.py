@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import orjson
-from sqlalchemy import Row, TextClause, text
+from sqlalchemy import TextClause, text
 
+from habakkuk.db.statements import Row
 from habakkuk.jobs.types import Job, JobState, Wait
 
 LEASE_SECONDS = 30.0
@@ -67,7 +68,7 @@ def as_json(value: Any) -> str | None:
     return None if value is None else orjson.dumps(value).decode()
 
 
-def job_of(row: Row[Any]) -> Job:
+def job_of(row: Row) -> Job:
     """Return the job of a row that has $columns first."""
     return Job(
         id=row.id,
@@ -90,7 +91,7 @@ def job_of(row: Row[Any]) -> Job:
     )
 
 
-def wait_of(row: Row[Any]) -> Wait:
+def wait_of(row: Row) -> Wait:
     """Return the wait of a row of `waits`."""
     return Wait(
         id=row.id,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from psycopg2 import errorcodes
+from psycopg2.errors import UniqueViolation
 from sqlalchemy import TextClause
-from sqlalchemy.exc import IntegrityError
 
 from habakkuk.db.engine import Database, Work
 from habakkuk.jobs.store.fragments import LEASE_SECONDS, as_json, job_of, statement
@@ -87,9 +86,8 @@ def _claim(database: Database, sql: TextClause, owner: Owner, **params: object) 
             rows = database.run(
                 sql, owner=owner.name, owner_lock=owner.lock, lease=owner.lease, **params
             )
-        except IntegrityError as error:
-            if getattr(error.orig, "pgcode", None) != errorcodes.UNIQUE_VIOLATION:
-                raise
+        except UniqueViolation:
+            continue
         else:
             return job_of(rows[0]) if rows else None
     return None

@@ -79,13 +79,13 @@ class Due:
 
 def alone(work: Work) -> bool:
     """Take the sweep for this transaction; False when another process is at it."""
-    row = work.execute(_ALONE).one()
+    row = work.execute(_ALONE)[0]
     return bool(row.mine)
 
 
 def take_over(work: Work) -> list[Taken]:
     """Put the jobs of dead owners back, one crash more."""
-    return [Taken(**row._mapping) for row in work.execute(_TAKE_OVER)]
+    return [Taken(**row._asdict()) for row in work.execute(_TAKE_OVER)]
 
 
 def killers(work: Work) -> list[Job]:
@@ -107,4 +107,4 @@ def poisoned(database: Database, queues: Sequence[str], host: int) -> bool:
 def due(database: Database, queues: Sequence[str], most: int) -> list[Due]:
     """Return up to `most` due jobs of each queue."""
     rows = database.run(_DUE, queues=list(queues), most=most)
-    return [Due(**row._mapping) for row in rows]
+    return [Due(**row._asdict()) for row in rows]

@@ -70,4 +70,4 @@ def remove(database: Database, worker_id: str) -> None:
 
 def alive(database: Database) -> list[WorkerRow]:
     """Return the workers whose presence lock is held."""
-    return [WorkerRow(**row._mapping) for row in database.run(_ALIVE)]
+    return [WorkerRow(**row._asdict()) for row in database.run(_ALIVE)]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from psycopg2 import IntegrityError
 from sqlalchemy import text
-from sqlalchemy.exc import IntegrityError
 
 from habakkuk.accounts.types import Principal, Role, Scope, User
 from habakkuk.conversations.service import Conversations

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import psycopg2
 import pytest
+from psycopg2 import IntegrityError, ProgrammingError
 from sqlalchemy import text
-from sqlalchemy.exc import IntegrityError, ProgrammingError
 
 from habakkuk.core.errors import Invalid, Unavailable
 from habakkuk.db.engine import Database, DatabaseAway, DatabaseBusy
@@ -103,7 +103,7 @@ def test_a_busy_pool_is_said_as_unavailable(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = Database(database_url, pool_size=1)
-    monkeypatch.setattr(database._engine.pool, "_timeout", 0.01)
+    monkeypatch.setattr(database._pool, "_timeout", 0.01)
     with database.transaction() as work:
         work.execute(COUNT)
         with pytest.raises(Unavailable) as caught:

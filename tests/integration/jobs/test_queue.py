@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
-from sqlalchemy import event
 
 from habakkuk.db.engine import Database
+from habakkuk.db.statements import Prepared, Rows
 from habakkuk.jobs.store import lease as leases
 from habakkuk.jobs.store import queue
 from habakkuk.jobs.store.lease import Lease
@@ -192,15 +193,17 @@ def test_without_the_partial_index_the_same_race_runs_two(fresh_database_url: st
     database.dispose()
 
 
-def test_a_small_job_costs_three_statements(bench: Bench) -> None:
-    statements: list[str] = []
+def test_a_small_job_costs_three_statements(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    statements: list[Prepared] = []
     job = bench.enqueue()
     runner = bench.runner(size=1)
-    event.listen(
-        bench.database._engine,
-        "before_cursor_execute",
-        lambda *args: statements.append(args[2].split()[0]),
-    )
+    rows = Prepared.rows
+
+    def noted(statement: Prepared, cursor: Any) -> Rows:
+        statements.append(statement)
+        return rows(statement, cursor)
+
+    monkeypatch.setattr(Prepared, "rows", noted)
     runner.offer("turns", job)
     bench.settled(runner)
     # Claim, finish, next claim: one statement each, and no BEGIN or COMMIT around them.

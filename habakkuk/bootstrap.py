@@ -41,7 +41,8 @@ from habakkuk.jobs.contract import JobHandler
 from habakkuk.jobs.done import DoneListener
 from habakkuk.jobs.leases import lease_seconds
 from habakkuk.jobs.service import Jobs
-from habakkuk.jobs.wake import CeleryWake, Wake
+from habakkuk.jobs.wake import BackgroundWake, CelerySender, Wake
+from habakkuk.jobs.wake_list import ListSender
 from habakkuk.llm.cooldowns import SharedCooldowns
 from habakkuk.llm.registry import Registry
 from habakkuk.llm.router import Router
@@ -68,6 +69,7 @@ class Container:
     failpoints: Failpoints
     clock: Clock
     wake: Wake
+    rewake: Wake
     jobs: Jobs
     accounts: Accounts
     conversations: Conversations
@@ -125,6 +127,7 @@ class Container:
         self.done.stop()
         self.publisher.stop()
         self.wake.stop()
+        self.rewake.stop()
         self.tool_pool.stop()
         self.models.close()
         if self.redis is not None:
@@ -141,14 +144,17 @@ def build(
     """
     database_url, redis_url = _urls(settings)
     database = _database(database_url, name, pool_size, lease_seconds(settings))
-    container = _assemble(
-        settings, database, RedisGate(redis_url), wake or CeleryWake(redis_url, database)
-    )
+    redis = RedisGate(redis_url)
+    first = wake or BackgroundWake(ListSender(redis), database)
+    second = wake or BackgroundWake(CelerySender(redis_url), database)
+    container = _assemble(settings, database, redis, first, second)
     _add_handlers(container)
     return container
 
 
-def _assemble(settings: Settings, database: Database, redis: RedisGate, wake: Wake) -> Container:
+def _assemble(
+    settings: Settings, database: Database, redis: RedisGate, wake: Wake, rewake: Wake
+) -> Container:
     handlers: dict[str, JobHandler] = {}
     failpoints = _failpoints(settings)
     jobs = Jobs(database, wake, handlers)
@@ -164,6 +170,7 @@ def _assemble(settings: Settings, database: Database, redis: RedisGate, wake: Wa
         failpoints=failpoints,
         clock=Clock(),
         wake=wake,
+        rewake=rewake,
         jobs=jobs,
         accounts=Accounts(database),
         conversations=Conversations(database),

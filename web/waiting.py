@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from habakkuk.accounts.types import Principal
 from habakkuk.bootstrap import Container
-from habakkuk.conversations.types import Turn
+from habakkuk.conversations.types import ChatMessage, Turn
 from habakkuk.core.errors import Unavailable
 
 # A notification may be lost while the listener's own connection is made again.
@@ -21,8 +21,8 @@ def wait_for_end(
     turn_id: str,
     gone: Callable[[], bool],
     seconds: float | None = None,
-) -> Turn:
-    """Return the turn once it has ended, the client has `gone` or the time is over.
+) -> tuple[Turn, ChatMessage | None]:
+    """Return the turn and its reply once it has ended, the client has `gone` or the time is over.
 
     Raises NotFound, and Unavailable when the database is away at the end of the time.
     """
@@ -33,9 +33,9 @@ def wait_for_end(
             left = _LOOK_SECONDS if ends is None else min(_LOOK_SECONDS, ends - time.monotonic())
             last = left <= 0 or gone()
             try:
-                turn = container.conversations.turn(principal, turn_id)
+                turn, reply = container.conversations.turn_with_reply(principal, turn_id)
                 if last or turn.ended is not None:
-                    return turn
+                    return turn, reply
             except Unavailable:
                 # The turn goes on when the database is back.
                 if last:

@@ -10,38 +10,33 @@ from zoneinfo import ZoneInfo
 from habakkuk.agent.run import TurnRun
 from habakkuk.conversations.shelf import automatic_title
 from habakkuk.conversations.store import hotpath, turns
+from habakkuk.conversations.store.hotpath import Taken
 from habakkuk.conversations.types import Outcome, StoredMessage
-from habakkuk.core.interrupt import Interrupted, Reason
+from habakkuk.db.engine import Work
 from habakkuk.jobs.types import JobState
 from habakkuk.llm.types import Message, Role, Text, blocks_from_json
 
 
-def begin(run: TurnRun) -> list[StoredMessage] | None:
-    """Take the queued messages as one user message; None when all were withdrawn.
+def begin(run: TurnRun, work: Work, taken: Taken) -> list[StoredMessage] | None:
+    """Write the messages that were taken as one user message; None when all were withdrawn.
 
-    One transaction, after which the turn has begun: nothing joins it any more, and a crash
-    finds the message in the transcript. Returns what it wrote.
+    In the transaction of the take, after which the turn has begun: nothing joins it any more, and
+    a crash finds the message in the transcript. Returns what it writes.
     """
     turn, context = run.turn, run.context
-    context.failpoints.hit("turn.take.before")
-    with context.database.transaction() as work:
-        taken = hotpath.take(work, turn, context.fence)
-        if taken is None:
-            raise Interrupted(Reason.LEASE_LOST)
-        if not taken.messages:
-            turns.end(work, turn.id, Outcome.WITHDRAWN, None)
-            context.finish(work, JobState.DONE)
-            return None
-        messages = [] if taken.length else _seed(run)
-        spoken = user_message(taken.messages, ZoneInfo(run.ports.config.timezone))
-        if messages and messages[-1].role is Role.USER:
-            # Instructions without a conversation: roles alternate, so they lead the message.
-            spoken = Message(Role.USER, messages.pop().blocks + spoken.blocks)
-        messages.append(spoken)
-        parts = [asdict(part) for part in run.parts]
-        title = automatic_title(taken.messages[0][0])
-        hotpath.open_transcript(work, turn, messages, run.prompt, parts, title)
-    context.failpoints.hit("turn.take.after")
+    if not taken.messages:
+        turns.end(work, turn.id, Outcome.WITHDRAWN, None)
+        context.finish(work, JobState.DONE)
+        return None
+    messages = [] if taken.length else _seed(run)
+    spoken = user_message(taken.messages, ZoneInfo(run.ports.config.timezone))
+    if messages and messages[-1].role is Role.USER:
+        # Instructions without a conversation: roles alternate, so they lead the message.
+        spoken = Message(Role.USER, messages.pop().blocks + spoken.blocks)
+    messages.append(spoken)
+    parts = [asdict(part) for part in run.parts] if run.frozen is None else []
+    title = automatic_title(taken.messages[0][0])
+    hotpath.open_transcript(work, taken, messages, run.prompt, parts, title)
     return hotpath.as_stored(turn, messages, taken.length)
 
 

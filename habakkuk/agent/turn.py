@@ -15,6 +15,7 @@ from habakkuk.agent.model import ModelStep
 from habakkuk.agent.ports import TurnPorts
 from habakkuk.agent.run import TurnRun
 from habakkuk.conversations.store import addresses, chat, hotpath, transcript, turns
+from habakkuk.conversations.store.hotpath import Taken
 from habakkuk.conversations.types import (
     Author,
     ChatKind,
@@ -55,14 +56,27 @@ class TurnHandler:
 
     def run(self, context: JobContext) -> None:
         """Run the turn to its end, or until it parks or is interrupted."""
-        frame = hotpath.frame(context.database, context.job.id)
-        if frame is None or frame.turn.ended is not None:
-            return
-        turn = frame.turn
+        context.failpoints.hit("turn.take.before")
+        begun: list[StoredMessage] | None = []
+        with context.database.transaction() as work:
+            taken = hotpath.take(work, context.job.id, context.fence)
+            if taken is None or taken.turn.ended is not None:
+                return
+            run = self._run_of(context, taken)
+            if taken.begins:
+                begun = begin(run, work, taken)
+            elif taken.turn.began is None:
+                raise Interrupted(Reason.LEASE_LOST)
+        if taken.begins and begun is not None:
+            context.failpoints.hit("turn.take.after")
+        if begun is not None:
+            _Turn(run).run(begun)
+
+    def _run_of(self, context: JobContext, taken: Taken) -> TurnRun:
+        turn = taken.turn
         agent = self._ports.config.agents.get(turn.agent, AgentConfig())
         events = TurnEvents(self._ports.publisher, turn.session_id, turn.id, context.fence)
-        run = TurnRun(context, turn, agent, self._ports, events, frame.system_prompt)
-        _Turn(run).run()
+        return TurnRun(context, turn, agent, self._ports, events, taken.system_prompt)
 
     def lock(self, work: Work, job: Job) -> None:
         """Lock the conversation, which comes before the job in the order of locks."""
@@ -112,14 +126,10 @@ class _Turn:
         self._began = run.turn.began or run.ports.clock.now()
         self._model: ModelStep | None = None
 
-    def run(self) -> None:
+    def run(self, begun: Sequence[StoredMessage]) -> None:
+        """Go on from `begun`, what this run has just written; nothing when it began before."""
         run = self._run
-        begun: list[StoredMessage] | None = []
-        if run.turn.began is None:
-            begun = begin(run)
-            if begun is None:
-                return
-        self._load(begun or [])
+        self._load(begun)
         run.events.emit(EventType.TURN_STARTED, self._step)
         if run.turn.began is not None:
             run.events.emit(EventType.STEP_RESET, self._step)

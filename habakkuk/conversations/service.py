@@ -91,6 +91,13 @@ class Conversations:
             raise NotFound(f"there is no turn {turn_id!r}")
         return found
 
+    def turn_with_reply(self, viewer: Viewer, turn_id: str) -> tuple[Turn, ChatMessage | None]:
+        """Return a turn and the chat row that ended it. Raises NotFound."""
+        found = turns.get_with_reply(self._database, turn_id)
+        if found is None or not viewer.sees(found[0].user_id):
+            raise NotFound(f"there is no turn {turn_id!r}")
+        return found
+
     def reply(self, turn: Turn) -> ChatMessage | None:
         """Return the chat row that ended a turn; None while it runs or when it was withdrawn."""
         if turn.reply_seq is None:

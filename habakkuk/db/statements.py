@@ -28,7 +28,7 @@ class Row(Protocol):
     def __getattr__(self, name: str) -> Any:
         """Return a column."""
 
-    def __getitem__(self, number: int) -> Any:
+    def __getitem__(self, number: int | slice) -> Any:
         """Return the column of that number."""
 
     def __iter__(self) -> Iterator[Any]:

@@ -30,6 +30,7 @@ from habakkuk.jobs.store.queue import Owner
 from habakkuk.jobs.store.workers import WorkerRow
 from habakkuk.jobs.sweeper import Sweeper, SweeperParts
 from habakkuk.jobs.wake import Wake
+from habakkuk.jobs.wake_list import ListReader
 
 _log = get_logger("jobs.host")
 _CENSUS_SECONDS = 60.0
@@ -66,8 +67,8 @@ class JobSource(Protocol):
         ...
 
     @property
-    def wake(self) -> Wake:
-        """Its way to wake other workers."""
+    def rewake(self) -> Wake:
+        """Its way to bring a job that was taken over to another worker."""
         ...
 
     @property
@@ -124,6 +125,8 @@ class Host:
         self._sweeper = Sweeper(self._sweeper_parts(start_probe))
         ears = Ears(self._held, self._lost, self._leases.cancel, self.offer, self._leases.distrust)
         self._presence = Presence(source.database, self._number, ears)
+        free = self.runner.free
+        self._ear = None if redis is None else ListReader(redis, free, self.runner.offer)
         self._opening = Loop("opening", self._begin)
         self._census = Loop("census", self._register)
 
@@ -146,7 +149,7 @@ class Host:
             database=self._sweeps,
             runner=self.runner,
             handlers=source.handlers,
-            wake=source.wake,
+            wake=source.rewake,
             failpoints=source.failpoints,
             locks=self._locks,
             start_probe=start_probe,
@@ -177,6 +180,8 @@ class Host:
         """Give every job back and end the threads; False when a job did not let go in time."""
         self._opening.stop()
         self.runner.stop()
+        if self._ear is not None:
+            self._ear.stop()
         idle = self.runner.wait_idle(seconds)
         if not idle:
             _log.error("jobs did not stop in time", jobs=self.runner.active)
@@ -203,6 +208,8 @@ class Host:
         self._warmed = True
         if self._presence.held:
             self.runner.open()
+        if self._ear is not None:
+            self._ear.start()
         self._sweeper.start()
         self._census.start()
         self._opening.stop()

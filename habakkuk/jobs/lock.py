@@ -23,7 +23,7 @@ _log = get_logger("jobs.lock")
 TTL_MS = 30_000
 _PENDING = 4096
 # A job shorter than this never shows in Redis, and costs nothing there.
-_GATHER_SECONDS = 0.01
+_GATHER_SECONDS = 0.1
 
 # A newer fence replaces an older one; the holder may repeat itself. 1 when it is mine now.
 ACQUIRE = """

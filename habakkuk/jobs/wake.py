@@ -1,4 +1,9 @@
-"""The wake-up port: "look at job X". It may be lost or doubled; the row and the sweep decide."""
+"""The wake-up port: "look at job X". It may be lost or doubled; the row and the sweep decide.
+
+Two ways over Redis. A new job goes through a list that a worker with a free slot pops from: that
+costs a fourth of a Celery message. A job that was taken over from a dead worker goes as a Celery
+message, acknowledged late: the second chance does not hang on what may have failed the first time.
+"""
 
 from __future__ import annotations
 
@@ -50,15 +55,27 @@ class MemoryWake:
         """Keep what was told."""
 
 
-class CeleryWake:
-    """Publishes from one background thread; through PostgreSQL while the broker is away.
+class Sender(Protocol):
+    """One way to the workers. Used by one thread."""
 
-    Make it in the process that uses it, after a fork. Celery is imported at the first wake-up.
+    def send(self, wakes: Sequence[tuple[str, str]]) -> None:
+        """Send these (queue, job). Raises whatever its library does, within about a second."""
+        ...
+
+    def close(self) -> None:
+        """Let go; the next message connects again."""
+        ...
+
+
+class BackgroundWake:
+    """Sends from one background thread; through PostgreSQL while `sender` fails.
+
+    Make it in the process that uses it, after a fork.
     """
 
-    def __init__(self, redis_url: str, database: Database, clock: Clock | None = None) -> None:
+    def __init__(self, sender: Sender, database: Database, clock: Clock | None = None) -> None:
         """Prepare; the thread starts with the first wake-up."""
-        self._producer = Producer(redis_url)
+        self._sender = sender
         self._database = database
         self._clock = clock or Clock()
         self._open_until = 0.0
@@ -103,7 +120,7 @@ class CeleryWake:
                 _log.warning("wake-ups dropped: the database is away", detail=error.detail)
             except Exception:  # noqa: BLE001 - a loop top: the sweep finds the jobs
                 _log.exception("wake-ups dropped", number=len(batch))
-        self._producer.close()
+        self._sender.close()
 
     def _take(self) -> tuple[list[tuple[str, str]], bool]:
         """Return what waits, at least one, and whether the end was among it."""
@@ -120,21 +137,36 @@ class CeleryWake:
         return batch, True
 
     def _pass_on(self, batch: Sequence[tuple[str, str]]) -> None:
-        for sent, (queue, job_id) in enumerate(batch):
-            if not self._published(queue, job_id):
-                notify_wakes(self._database, batch[sent:])
-                return
+        if not self._sent(batch):
+            notify_wakes(self._database, batch)
 
-    def _published(self, queue: str, job_id: str) -> bool:
+    def _sent(self, batch: Sequence[tuple[str, str]]) -> bool:
         if self._clock.monotonic() < self._open_until:
             return False
         try:
-            self._producer.send(queue, RUN_JOB, [job_id])
-        except Exception as error:  # noqa: BLE001 - whatever the broker's library raises
+            self._sender.send(batch)
+        except Exception as error:  # noqa: BLE001 - whatever the sender's library raises
             self._open_until = self._clock.monotonic() + _OPEN_SECONDS
             _log.warning("the broker does not answer", error=type(error).__name__)
             return False
         return True
+
+
+class CelerySender:
+    """Sends each wake-up as a Celery message of its queue."""
+
+    def __init__(self, redis_url: str) -> None:
+        """Prepare; Celery is imported with the first message."""
+        self._producer = Producer(redis_url)
+
+    def send(self, wakes: Sequence[tuple[str, str]]) -> None:
+        """Send these (queue, job)."""
+        for queue, job_id in wakes:
+            self._producer.send(queue, RUN_JOB, [job_id])
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._producer.close()
 
 
 class Producer:

@@ -31,11 +31,11 @@ api = APIBlueprint(
 def show(path: IdPath, query: WaitQuery) -> Response:
     """Return a turn, at its end or after `wait` seconds."""
     parts = container()
-    turn = parts.conversations.turn(principal(), path.id)
+    turn, reply = parts.conversations.turn_with_reply(principal(), path.id)
     if turn.ended is None and query.wait:
-        turn = wait_for_end(parts, principal(), path.id, watcher(), query.wait)
+        turn, reply = wait_for_end(parts, principal(), path.id, watcher(), query.wait)
     note_session(turn.session_id)
-    return json_answer(TurnBody.of(turn, _state(turn), parts.conversations.reply(turn)))
+    return json_answer(TurnBody.of(turn, _state(turn), reply))
 
 
 def _state(turn: Turn) -> str:

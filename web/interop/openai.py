@@ -150,8 +150,7 @@ def _idempotency_key() -> str:
 
 def _whole(frame: Frame) -> Response:
     parts = container()
-    turn = wait_for_end(parts, principal(), frame.turn, watcher())
-    reply = parts.conversations.reply(turn)
+    turn, reply = wait_for_end(parts, principal(), frame.turn, watcher())
     text = reply.body if reply is not None else ""
     if turn.outcome is Outcome.FAILED:
         return failure(502, "turn_failed", text)

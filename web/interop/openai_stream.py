@@ -16,6 +16,7 @@ from habakkuk.interop.openai_chat import Frame, chunk, error_body, usage_chunk
 from web.sse import KEEPALIVE, sse
 
 T = TypeVar("T")
+Ended = tuple[Turn, ChatMessage | None]
 _KEEPALIVE_SECONDS = 15.0
 _LOOK_SECONDS = 5.0
 _FIRST_LOOK_SECONDS = 0.25
@@ -47,20 +48,20 @@ class CompletionStream:
         yield sse(chunk(self._frame, {"role": "assistant", "content": ""}))
         answer = AnswerText(self._frame.turn)
         self._container.done.start()
-        turn = yield from self._live(answer)
-        if turn is None:
+        ended = yield from self._live(answer)
+        if ended is None:
             return
-        yield from self._end(answer, turn)
+        yield from self._end(answer, *ended)
         yield sse("[DONE]")
 
-    def _live(self, answer: AnswerText) -> Generator[bytes, None, Turn | None]:
+    def _live(self, answer: AnswerText) -> Generator[bytes, None, Ended | None]:
         """Yield text as it comes; return the turn once it ended, None when the client has gone."""
         live, session = self._container.live, self._frame.session
         with live.subscribed(session) as subscription:
             yield from self._text(answer.replay(live.replay(session)))
             # It may have ended before this began to listen: the first look comes soon.
-            turn, patience = None, _FIRST_LOOK_SECONDS
-            while turn is None and not self._gone():
+            ended, patience = None, _FIRST_LOOK_SECONDS
+            while ended is None and not self._gone():
                 event = subscription.get(patience)
                 patience = _LOOK_SECONDS
                 if event is not None:
@@ -70,12 +71,11 @@ class CompletionStream:
                 if event is None or (
                     event.type is EventType.TURN_ENDED and event.turn == self._frame.turn
                 ):
-                    turn = self._ended()
+                    ended = self._ended()
                 yield from self._kept_alive()
-            return turn
+            return ended
 
-    def _end(self, answer: AnswerText, turn: Turn) -> Iterator[bytes]:
-        reply = self._retried(lambda: self._container.conversations.reply(turn))
+    def _end(self, answer: AnswerText, turn: Turn, reply: ChatMessage | None) -> Iterator[bytes]:
         body = reply.body if reply is not None else ""
         if turn.outcome is Outcome.FAILED:
             yield sse(error_body(body, "api_error", code="turn_failed"))
@@ -97,13 +97,14 @@ class CompletionStream:
             self._spoke = time.monotonic()
             yield KEEPALIVE
 
-    def _ended(self) -> Turn | None:
-        """Return the turn if it has ended; None also while the database is away."""
+    def _ended(self) -> Ended | None:
+        """Return the turn and its reply if it has ended; None also while the database is away."""
+        conversations = self._container.conversations
         try:
-            turn = self._container.conversations.turn(self._principal, self._frame.turn)
+            found = conversations.turn_with_reply(self._principal, self._frame.turn)
         except Unavailable:
             return None
-        return turn if turn.ended is not None else None
+        return found if found[0].ended is not None else None
 
     def _retried(self, read: Callable[[], T]) -> T | None:
         """Return what `read` returns once the database is there; None when the client has gone."""

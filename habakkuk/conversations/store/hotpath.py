@@ -15,6 +15,7 @@ import orjson
 from sqlalchemy import text
 
 from habakkuk.conversations.store import outgoing
+from habakkuk.conversations.store.turns import turn_of
 from habakkuk.conversations.types import Address, NewChatMessage, Outcome, StoredMessage, Turn
 from habakkuk.db.engine import Database, Work
 from habakkuk.db.statements import Row
@@ -86,29 +87,34 @@ _OPEN = text("""
            CAST(1 AS bigint) AS seq, now() AS at
     FROM conv c
 """)
-_FRAME = text("""
-    SELECT t.id, t.session_id, t.conversation_id, t.user_id, t.agent, t.origin, t.reply_to,
-           t.began, t.ended, t.outcome, t.reply_seq, t.created, s.system_prompt
-    FROM turns t JOIN sessions s ON s.id = t.session_id WHERE t.id = :id
-""")
 # A statement of its own before the take: whoever waits for the row sees with the next statement
 # what joined the turn meanwhile, which the snapshot of a waiting statement would not hold.
-_LOCK = text("SELECT 1 FROM conversations WHERE id = :id FOR NO KEY UPDATE")
+_LOCK = text("""
+    SELECT 1 FROM conversations c JOIN turns t ON t.conversation_id = c.id WHERE t.id = :turn_id
+    FOR NO KEY UPDATE OF c
+""")
 _TAKE = text("""
-    WITH held AS MATERIALIZED (
-        SELECT j.id FROM jobs j
-        WHERE j.id = :turn_id AND j.fence = :fence AND j.state = 'running'
+    WITH turn AS MATERIALIZED (
+        SELECT t.id, t.session_id, t.conversation_id, t.user_id, t.agent, t.origin, t.reply_to,
+               t.began, t.ended, t.outcome, t.reply_seq, t.created, s.system_prompt
+        FROM turns t JOIN sessions s ON s.id = t.session_id WHERE t.id = :turn_id
+    ), held AS MATERIALIZED (
+        SELECT j.id FROM jobs j JOIN turn ON turn.id = j.id
+        WHERE j.fence = :fence AND j.state = 'running' AND turn.began IS NULL
+          AND turn.ended IS NULL
         FOR NO KEY UPDATE OF j
     ), taken AS (
-        UPDATE chat_messages m SET state = 'taken' FROM held
-        WHERE m.conversation_id = :conversation_id AND m.turn_id = held.id AND m.state = 'queued'
+        UPDATE chat_messages m SET state = 'taken' FROM held, turn
+        WHERE m.conversation_id = turn.conversation_id AND m.turn_id = held.id
+          AND m.state = 'queued'
         RETURNING m.seq, m.body, m.created
     ), begun AS (
-        UPDATE turns t SET began = now() FROM held WHERE t.id = held.id AND t.began IS NULL
+        UPDATE turns t SET began = now() FROM held WHERE t.id = held.id
     )
-    SELECT held.id, taken.seq, taken.body, taken.created,
-           (SELECT count(*) FROM messages WHERE session_id = :session_id) AS length
-    FROM held LEFT JOIN taken ON true ORDER BY taken.seq
+    SELECT turn.*, held.id IS NOT NULL AS begins, taken.seq, taken.body, taken.created AS said,
+           coalesce((SELECT max(seq) FROM messages WHERE session_id = turn.session_id), 0)
+           AS length
+    FROM turn LEFT JOIN held ON true LEFT JOIN taken ON true ORDER BY taken.seq
 """)
 _OPEN_TRANSCRIPT = text("""
     WITH frozen AS (
@@ -117,8 +123,8 @@ _OPEN_TRANSCRIPT = text("""
         WHERE id = :session_id AND system_prompt IS NULL
     )
     INSERT INTO messages (session_id, seq, job_id, step, role, blocks)
-    SELECT :session_id, coalesce((SELECT max(seq) FROM messages WHERE session_id = :session_id), 0)
-           + item.n, :turn_id, CAST(item.n AS int) - 1, item.m ->> 'role', item.m -> 'blocks'
+    SELECT :session_id, CAST(:length AS bigint) + item.n, :turn_id, CAST(item.n AS int) - 1,
+           item.m ->> 'role', item.m -> 'blocks'
     FROM jsonb_array_elements(CAST(:messages AS jsonb)) WITH ORDINALITY AS item(m, n)
 """)
 _ENDED = """
@@ -205,18 +211,18 @@ class Accepted:
 
 
 @dataclass(frozen=True)
-class Frame:
-    """A turn with its session's frozen prompt; None before the first turn froze it."""
+class Taken:
+    """A turn as its run finds it, with its session's frozen prompt (None before the first turn).
+
+    `begins` says that this run begins it and has taken `messages`, (text, time) of each; it does
+    not when the turn began or ended before, or the lease is lost. `length` is how many messages
+    the transcript has.
+    """
 
     turn: Turn
     system_prompt: str | None
-
-
-@dataclass(frozen=True)
-class Taken:
-    """What a turn took: (text, time) of each message, and how long the transcript was before."""
-
-    messages: Sequence[tuple[str, Any]]
+    begins: bool
+    messages: Sequence[tuple[str, datetime]]
     length: int
 
 
@@ -263,39 +269,24 @@ def accept_in(work: Work, asked: Acceptance) -> Accepted | None:
     return _accepted(row) if row else None
 
 
-def frame(database: Database, turn_id: str) -> Frame | None:
-    """Return a turn and its prompt."""
-    rows = database.run(_FRAME, id=turn_id)
-    if not rows:
-        return None
-    fields = rows[0]._asdict()
-    prompt = fields.pop("system_prompt")
-    fields["outcome"] = Outcome(fields["outcome"]) if fields["outcome"] else None
-    return Frame(Turn(**fields), prompt)
+def take(work: Work, turn_id: str, fence: int) -> Taken | None:
+    """Read a turn; when it begins, take its queued messages and note that. None: no such turn.
 
-
-def take(work: Work, turn: Turn, fence: int) -> Taken | None:
-    """Take the queued messages of a turn and note that it began; None when the lease is lost.
-
-    Two statements, of which the first locks the conversation.
+    One round trip, of which the first statement locks the conversation.
     """
-    work.execute(_LOCK, id=turn.conversation_id)
-    rows = work.execute(
-        _TAKE,
-        conversation_id=turn.conversation_id,
-        turn_id=turn.id,
-        session_id=turn.session_id,
-        fence=fence,
-    )
+    work.defer(_LOCK, turn_id=turn_id)
+    rows = work.execute(_TAKE, turn_id=turn_id, fence=fence)
     if not rows:
         return None
-    messages = [(row.body, row.created) for row in rows if row.seq is not None]
-    return Taken(messages, rows[0].length)
+    row = rows[0]
+    turn = turn_of(row)
+    messages = [(each.body, each.said) for each in rows if each.seq is not None]
+    return Taken(turn, row.system_prompt, row.begins, messages, row.length)
 
 
 def open_transcript(
     work: Work,
-    turn: Turn,
+    taken: Taken,
     messages: Sequence[Message],
     prompt: str,
     parts: Sequence[Any],
@@ -304,9 +295,12 @@ def open_transcript(
     """Write a turn's first messages, from step 0, and freeze the prompt when it is not. After take.
 
     `parts` is what the prompt was made of, as JSON values; `title` is for a session without one.
+    It travels with the commit.
     """
-    work.execute(
+    turn = taken.turn
+    work.defer(
         _OPEN_TRANSCRIPT,
+        length=taken.length,
         session_id=turn.session_id,
         turn_id=turn.id,
         prompt=prompt,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import text
 
-from habakkuk.conversations.types import Outcome, Turn
+from habakkuk.conversations.types import Author, ChatKind, ChatMessage, ChatState, Outcome, Turn
 from habakkuk.db.engine import Database, Work
 from habakkuk.db.statements import Row
 
@@ -13,6 +13,14 @@ _COLUMNS = """
     reply_seq, created
 """
 _GET = text(f"SELECT {_COLUMNS} FROM turns WHERE id = :id")
+_GET_WITH_REPLY = text("""
+    SELECT t.id, t.session_id, t.conversation_id, t.user_id, t.agent, t.origin, t.reply_to, t.began,
+           t.ended, t.outcome, t.reply_seq, t.created, m.author, m.kind, m.body, m.data, m.state,
+           m.turn_id, m.created AS said
+    FROM turns t LEFT JOIN chat_messages m
+      ON m.conversation_id = t.conversation_id AND m.seq = t.reply_seq
+    WHERE t.id = :id
+""")
 # Only a turn whose job has not begun, and that nobody waits on, may take another message.
 _JOINABLE = text("""
     SELECT t.id FROM turns t JOIN jobs j ON j.id = t.id
@@ -49,13 +57,36 @@ _OPEN_ANYWHERE = text("""
 def get(database: Database, turn_id: str) -> Turn | None:
     """Return a turn."""
     rows = database.run(_GET, id=turn_id)
-    return _turn(rows[0]) if rows else None
+    return turn_of(rows[0]) if rows else None
+
+
+def get_with_reply(database: Database, turn_id: str) -> tuple[Turn, ChatMessage | None] | None:
+    """Return a turn and the chat row that ended it, None while there is none."""
+    rows = database.run(_GET_WITH_REPLY, id=turn_id)
+    if not rows:
+        return None
+    row = rows[0]
+    turn = turn_of(row)
+    if row.author is None:
+        return turn, None
+    reply = ChatMessage(
+        row.conversation_id,
+        row.reply_seq,
+        Author(row.author),
+        ChatKind(row.kind),
+        row.body,
+        row.data,
+        ChatState(row.state),
+        row.turn_id,
+        row.said,
+    )
+    return turn, reply
 
 
 def get_in(work: Work, turn_id: str) -> Turn | None:
     """Return a turn inside a transaction."""
     row = work.execute(_GET, id=turn_id).first()
-    return _turn(row) if row else None
+    return turn_of(row) if row else None
 
 
 def reopen(work: Work, turn_id: str) -> None:
@@ -103,7 +134,19 @@ def open_anywhere_in(work: Work, conversation_id: str) -> list[tuple[str, str]]:
     return [(row.id, row.state) for row in rows]
 
 
-def _turn(row: Row) -> Turn:
-    fields = row._asdict()
-    fields["outcome"] = Outcome(row.outcome) if row.outcome else None
-    return Turn(**fields)
+def turn_of(row: Row) -> Turn:
+    """Return the turn of a row that has its columns, and maybe others."""
+    return Turn(
+        row.id,
+        row.session_id,
+        row.conversation_id,
+        row.user_id,
+        row.agent,
+        row.origin,
+        row.reply_to,
+        row.began,
+        row.ended,
+        Outcome(row.outcome) if row.outcome else None,
+        row.reply_seq,
+        row.created,
+    )

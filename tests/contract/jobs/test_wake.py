@@ -6,19 +6,28 @@ from collections.abc import Callable
 
 import pytest
 
+from habakkuk.core.redis import RedisGate
 from habakkuk.db.engine import Database
-from habakkuk.jobs.wake import CeleryWake, MemoryWake, Wake
+from habakkuk.jobs.wake import BackgroundWake, CelerySender, MemoryWake, Wake
+from habakkuk.jobs.wake_list import ListSender
 
 # Nothing listens on port 1: neither a broker nor a database is there.
 _NO_REDIS = "redis://127.0.0.1:1/0"
 _NO_DATABASE = "postgresql+psycopg2://nobody@127.0.0.1:1/none"
 
 
-def nothing_there() -> Wake:
-    return CeleryWake(_NO_REDIS, Database(_NO_DATABASE, pool_size=1))
+def celery_away() -> Wake:
+    return BackgroundWake(CelerySender(_NO_REDIS), Database(_NO_DATABASE, pool_size=1))
 
 
-@pytest.fixture(params=[MemoryWake, nothing_there], ids=["memory", "celery, all away"])
+def list_away() -> Wake:
+    sender = ListSender(RedisGate(_NO_REDIS))
+    return BackgroundWake(sender, Database(_NO_DATABASE, pool_size=1))
+
+
+@pytest.fixture(
+    params=[MemoryWake, celery_away, list_away], ids=["memory", "celery, away", "list, away"]
+)
 def wake(request: pytest.FixtureRequest) -> Wake:
     make: Callable[[], Wake] = request.param
     return make()

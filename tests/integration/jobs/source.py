@@ -20,7 +20,7 @@ from habakkuk.core.redis import RedisGate
 from habakkuk.db.engine import Database, Work
 from habakkuk.jobs.contract import JobContext, JobHandler
 from habakkuk.jobs.types import Job, JobState, NewWait, Queue
-from habakkuk.jobs.wake import CeleryWake, Wake
+from habakkuk.jobs.wake import BackgroundWake, CelerySender, Wake
 
 _NOTE = text(
     "INSERT INTO channel_state (channel, account, name, value)"
@@ -88,7 +88,7 @@ class Source:
     database: Database
     redis: RedisGate | None
     failpoints: Failpoints
-    wake: Wake
+    rewake: Wake
     handlers: Mapping[str, JobHandler] = field(default_factory=lambda: {"play": Play()})
     redactor: Redactor = field(default_factory=Redactor)
 
@@ -99,7 +99,7 @@ class Source:
         return None
 
     def close(self) -> None:
-        self.wake.stop()
+        self.rewake.stop()
         self.database.dispose()
 
 
@@ -112,7 +112,7 @@ def build_source(settings: Settings) -> Source:
         database,
         RedisGate(settings.redis_url),
         Failpoints(os.environ.get("HABAKKUK_FAILPOINT", "")),
-        CeleryWake(settings.redis_url, database),
+        BackgroundWake(CelerySender(settings.redis_url), database),
     )
 
 

@@ -29,7 +29,7 @@ class Source:
     database: Database
     redis: RedisGate | None
     failpoints: Failpoints
-    wake: MemoryWake
+    rewake: MemoryWake
     handlers: dict[str, JobHandler]
     warmed: list[str] = field(default_factory=list)
     may_warm: threading.Event = field(default_factory=threading.Event)

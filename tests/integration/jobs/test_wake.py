@@ -11,14 +11,14 @@ import pytest
 
 from habakkuk.core.redis import blocking_client
 from habakkuk.jobs.store.line import open_line
-from habakkuk.jobs.wake import CeleryWake
+from habakkuk.jobs.wake import BackgroundWake, CelerySender
 from tests.integration.jobs.bench import Bench, until
 from tests.servers import ValkeyServer
 
 
 @pytest.fixture
-def wake(bench: Bench, redis_server: ValkeyServer) -> Iterator[CeleryWake]:
-    made = CeleryWake(redis_server.url(), bench.database)
+def wake(bench: Bench, redis_server: ValkeyServer) -> Iterator[BackgroundWake]:
+    made = BackgroundWake(CelerySender(redis_server.url()), bench.database)
     yield made
     made.stop()
 
@@ -42,7 +42,7 @@ def heard(line: Any, number: int) -> list[tuple[str, str]]:
 
 
 def test_a_wake_up_is_a_celery_message_of_its_queue(
-    wake: CeleryWake, redis_server: ValkeyServer
+    wake: BackgroundWake, redis_server: ValkeyServer
 ) -> None:
     wake.wake("turns", "j1")
     until(lambda: messages(redis_server, "turns"))
@@ -54,7 +54,7 @@ def test_a_wake_up_is_a_celery_message_of_its_queue(
 
 
 def test_without_the_broker_postgresql_carries_it(
-    bench: Bench, wake: CeleryWake, redis_server: ValkeyServer
+    bench: Bench, wake: BackgroundWake, redis_server: ValkeyServer
 ) -> None:
     redis_server.kill()
     with open_line(bench.database, "test") as line:
@@ -65,7 +65,7 @@ def test_without_the_broker_postgresql_carries_it(
 
 
 def test_a_frozen_broker_delays_nobody_who_enqueues(
-    bench: Bench, wake: CeleryWake, redis_server: ValkeyServer
+    bench: Bench, wake: BackgroundWake, redis_server: ValkeyServer
 ) -> None:
     redis_server.freeze()
     begun = time.monotonic()
@@ -81,7 +81,7 @@ def test_a_frozen_broker_delays_nobody_who_enqueues(
 
 
 def test_the_broker_is_used_again_once_it_is_back(
-    bench: Bench, wake: CeleryWake, redis_server: ValkeyServer
+    bench: Bench, wake: BackgroundWake, redis_server: ValkeyServer
 ) -> None:
     redis_server.kill()
     wake.wake("turns", "lost")
@@ -93,7 +93,7 @@ def test_the_broker_is_used_again_once_it_is_back(
 
 
 def test_with_both_away_a_wake_up_is_dropped_and_the_next_goes_through(
-    bench: Bench, wake: CeleryWake, redis_server: ValkeyServer, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, wake: BackgroundWake, redis_server: ValkeyServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from habakkuk.db.engine import DatabaseAway
     from habakkuk.jobs import wake as module

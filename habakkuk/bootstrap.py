@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from habakkuk.accounts.logins import Logins
+from habakkuk.accounts.memory import TokenMemory
 from habakkuk.accounts.service import Accounts
 from habakkuk.agent.approval.service import Approvals
 from habakkuk.agent.ports import TurnPorts
@@ -160,6 +161,7 @@ def _assemble(
     jobs = Jobs(database, wake, handlers)
     selection = select(settings)
     live = LiveHub(redis)
+    memory = TokenMemory()
     approvals = Approvals(database, jobs)
     health = partial(_health, jobs, redis, selection)
     return Container(
@@ -172,14 +174,14 @@ def _assemble(
         wake=wake,
         rewake=rewake,
         jobs=jobs,
-        accounts=Accounts(database),
+        accounts=Accounts(database, memory),
         conversations=Conversations(database),
         blobs=Blobs(settings.home / "blobs", database, failpoints),
         approvals=approvals,
         gateway=Gateway(database, jobs, settings.config, failpoints, health, approvals),
         publisher=Publisher(redis),
         live=live,
-        done=DoneListener(database, partial(_hint, live)),
+        done=DoneListener(database, partial(_hint, live), [memory]),
         selection=selection,
         models=Registry(selection.endpoints),
         handlers=handlers,

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from habakkuk.accounts.memory import TokenMemory
 from habakkuk.accounts.store import identities, people, tokens
 from habakkuk.accounts.types import (
     DEFAULT_SCOPES,
@@ -33,9 +34,10 @@ _ONE_OWNER = "a server has one owner, who is neither changed nor removed"
 class Accounts:
     """People and the tokens of their programs."""
 
-    def __init__(self, database: Database) -> None:
-        """Use the pool of this process."""
+    def __init__(self, database: Database, memory: TokenMemory | None = None) -> None:
+        """Use the pool of this process, and what it remembers of tokens."""
         self._database = database
+        self._memory = memory or TokenMemory()
         self._owner: User | None = None
 
     def owner(self) -> User:
@@ -133,11 +135,18 @@ class Accounts:
         Only the digest is looked up, so the time taken tells nothing about the token. A role that
         was lowered since lowers what the token allows.
         """
-        found = tokens.authenticate(self._database, digest(token))
+        memory, key = self._memory, digest(token)
+        known = memory.recall(key)
+        if known is not None:
+            return known
+        changes = memory.changes
+        found = tokens.authenticate(self._database, key)
         if found is None:
             return None
         user, scopes = found
-        return Principal(user, scopes & ROLE_SCOPES[user.role])
+        principal = Principal(user, scopes & ROLE_SCOPES[user.role])
+        memory.keep(key, principal, changes)
+        return principal
 
     def list_tokens(self) -> Sequence[ApiToken]:
         """Return every token without its secret."""

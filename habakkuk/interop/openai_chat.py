@@ -92,12 +92,16 @@ class Ask:
 
 @dataclass(frozen=True)
 class Frame:
-    """What every part of one answer repeats. `created` is in seconds since 1970."""
+    """What every part of one answer repeats. `created` is in seconds since 1970.
+
+    `earlier` says that the turn was there before this request, so that events of it have gone by.
+    """
 
     turn: str
     session: str
     model: str
     created: int
+    earlier: bool = False
 
     @property
     def id(self) -> str:

@@ -1,11 +1,15 @@
-"""Hear that jobs end, over PostgreSQL, so that a waiting request ends without Redis."""
+"""Hear that jobs end, over PostgreSQL, so that a waiting request ends without Redis.
+
+The connection that hears it hears other channels, too, for those who need to know as surely.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Protocol
 
 import orjson
 
@@ -19,13 +23,43 @@ _RECONNECT_SECONDS = 1.0
 _POLL_SECONDS = 1.0
 
 
-class DoneListener:
-    """One per process that waits for jobs. `on_key` is told the serial key of every ended job."""
+class Hearer(Protocol):
+    """Somebody else who must know at once: told what comes over `channel`, and of silence."""
 
-    def __init__(self, database: Database, on_key: Callable[[str], None] | None = None) -> None:
+    @property
+    def channel(self) -> str:
+        """What to listen to."""
+        ...
+
+    def told(self, payload: str) -> None:
+        """Take a notification."""
+        ...
+
+    def began(self) -> None:
+        """Note that everything is told from now on."""
+        ...
+
+    def ended(self) -> None:
+        """Note that nothing is told any more."""
+        ...
+
+
+class DoneListener:
+    """One per process that waits for jobs. `on_key` is told the serial key of every ended job.
+
+    `others` hear further channels over the same connection.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        on_key: Callable[[str], None] | None = None,
+        others: Sequence[Hearer] = (),
+    ) -> None:
         """Listen from the first wait on."""
         self._database = database
         self._on_key = on_key
+        self._others = {other.channel: other for other in others}
         self._lock = threading.Lock()
         self._waiting: dict[str, set[threading.Event]] = defaultdict(set)
         self._thread: threading.Thread | None = None
@@ -73,12 +107,27 @@ class DoneListener:
             self._stopped.wait(_RECONNECT_SECONDS)
 
     def _listen(self) -> None:
-        with listening(self._database, "habakkuk done", DONE_CHANNEL) as notifications:
+        channels = (DONE_CHANNEL, *self._others)
+        with listening(self._database, "habakkuk done", *channels) as notifications:
             self._listening.set()
             self._wake_all()
-            while not self._stopped.is_set():
-                for _, payload in notifications.wait(_POLL_SECONDS):
-                    self._dispatch(payload)
+            self._each(lambda other: other.began())
+            try:
+                while not self._stopped.is_set():
+                    for channel, payload in notifications.wait(_POLL_SECONDS):
+                        self._pass_on(channel, payload)
+            finally:
+                self._each(lambda other: other.ended())
+
+    def _each(self, act: Callable[[Hearer], None]) -> None:
+        for other in self._others.values():
+            act(other)
+
+    def _pass_on(self, channel: str, payload: str) -> None:
+        if channel in self._others:
+            self._others[channel].told(payload)
+        else:
+            self._dispatch(payload)
 
     def _dispatch(self, payload: str) -> None:
         ended = orjson.loads(payload)

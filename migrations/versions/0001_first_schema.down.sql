@@ -20,3 +20,4 @@ DROP TABLE jobs;
 DROP TABLE channel_state;
 DROP TABLE blobs;
 DROP SEQUENCE fence_seq;
+DROP FUNCTION tell_accounts();

@@ -331,3 +331,15 @@ CREATE TABLE turns (
 );
 CREATE INDEX turns_conversation_id ON turns (conversation_id);
 CREATE INDEX turns_session_id ON turns (session_id);
+
+-- Processes remember for some seconds who came with which token: they hear of changes at once.
+CREATE FUNCTION tell_accounts() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_notify('hab_accounts', '');
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER api_tokens_changed AFTER UPDATE OF revoked, scopes, user_id, hash OR DELETE ON api_tokens
+    FOR EACH STATEMENT EXECUTE FUNCTION tell_accounts();
+CREATE TRIGGER users_changed AFTER UPDATE OF role, name OR DELETE ON users
+    FOR EACH STATEMENT EXECUTE FUNCTION tell_accounts();

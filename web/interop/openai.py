@@ -95,12 +95,14 @@ def _start(body: CompletionRequest, ask: Ask) -> Frame:
     note_session(admitted.session_id)
     parts.live.hint(admitted.session_id)
     turn_id, agent, at = admitted.turn_id or "", admitted.agent, admitted.at
+    earlier = agent is None or at is None
     if agent is None or at is None:
         turn = parts.conversations.turn(principal(), turn_id)
         if turn.reply_to.get("request") != ask.fingerprint:
             raise Conflict("this Idempotency-Key came with another request before; use a new one")
         agent, at = turn.agent, turn.created
-    return Frame(turn_id, admitted.session_id, MODEL_PREFIX + agent, int(at.timestamp()))
+    model, created = MODEL_PREFIX + agent, int(at.timestamp())
+    return Frame(turn_id, admitted.session_id, model, created, earlier)
 
 
 def _inbound(body: CompletionRequest, ask: Ask) -> Inbound:

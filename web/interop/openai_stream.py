@@ -58,7 +58,8 @@ class CompletionStream:
         """Yield text as it comes; return the turn once it ended, None when the client has gone."""
         live, session = self._container.live, self._frame.session
         with live.subscribed(session) as subscription:
-            yield from self._text(answer.replay(live.replay(session)))
+            if self._frame.earlier:
+                yield from self._text(answer.replay(live.replay(session)))
             # It may have ended before this began to listen: the first look comes soon.
             ended, patience = None, _FIRST_LOOK_SECONDS
             while ended is None and not self._gone():

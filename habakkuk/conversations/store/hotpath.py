@@ -156,13 +156,16 @@ _ENDED = """
         FROM conv, job WHERE t.id = job.id
     ), waits AS (
         UPDATE waits w SET resolved_at = clock_timestamp(), outcome = 'cancelled'
-        FROM job WHERE w.job_id = job.id AND w.resolved_at IS NULL
+        FROM job WHERE w.job_id = :turn_id AND w.resolved_at IS NULL
     )
 """
+# The last condition says "pending" in a way that the index of all pending jobs does not serve: a
+# plan that was made while the tables were small would go through every one of them.
 _NOTICE = """
     SELECT conv.next_seq AS seq, EXISTS (
                SELECT 1 FROM jobs j WHERE j.serial_key = job.serial_key AND j.id <> job.id
-               AND j.state = 'pending') AS more,
+               AND j.state IN ('pending', 'running', 'waiting')
+               AND j.state NOT IN ('running', 'waiting')) AS more,
            pg_notify('hab_done', json_build_object(
                'job', job.id, 'key', job.serial_key, 'state', job.state)\\:\\:text)
 """

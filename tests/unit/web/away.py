@@ -52,13 +52,9 @@ class _Conversations:
             self._failures -= 1
             raise Unavailable("the database does not answer")
 
-    def turn(self, *_: Any) -> Turn:
+    def turn_with_reply(self, *_: Any) -> tuple[Turn, ChatMessage]:
         self._fail()
-        return TURN
-
-    def reply(self, _: Turn) -> ChatMessage:
-        self._fail()
-        return REPLY
+        return TURN, REPLY
 
 
 class _Done:

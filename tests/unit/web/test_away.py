@@ -6,7 +6,7 @@ import pytest
 
 from habakkuk.core.errors import Unavailable
 from habakkuk.interop.openai_chat import Frame
-from tests.unit.web.away import NOBODY, TURN, container
+from tests.unit.web.away import NOBODY, REPLY, TURN, container
 from web.interop.openai_stream import CompletionStream
 from web.waiting import wait_for_end
 
@@ -25,7 +25,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_wait_goes_on_until_the_database_is_back() -> None:
-    assert wait_for_end(container(3), NOBODY, "t", lambda: False) is TURN
+    assert wait_for_end(container(3), NOBODY, "t", lambda: False) == (TURN, REPLY)
 
 
 def test_a_wait_that_is_over_says_that_the_database_is_away() -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
 from typing import Any, ClassVar
 
 import anthropic
 import httpx2
-import orjson
+from anthropic._models import FinalRequestOptions
 
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.log import get_logger
@@ -23,7 +22,7 @@ from habakkuk.llm.providers.anthropic.encode import (
 from habakkuk.llm.providers.anthropic.wire import StreamEvent
 from habakkuk.llm.transport import line_timeout
 from habakkuk.llm.types import LlmEvent, LlmRequest, ModelRef
-from habakkuk.llm.wire.exchange import Response, SdkErrors, StreamProvider
+from habakkuk.llm.wire.exchange import SdkErrors, StreamProvider
 from habakkuk.llm.wire.sse import Event
 
 _log = get_logger("llm.anthropic")
@@ -40,8 +39,9 @@ def build(endpoint: Endpoint) -> AnthropicProvider:
 
 def warm() -> None:
     """Load what the SDK loads lazily, so that no turn waits for it."""
-    client = anthropic.Anthropic(api_key="none", base_url="http://127.0.0.1:9", max_retries=0)
-    client.close()
+    provider = AnthropicProvider(Endpoint("warm", "http://127.0.0.1:9", "none"))
+    provider._empty_request()
+    provider.close()
     StreamEvent.model_validate({"delta": {"text": ""}})
 
 
@@ -88,25 +88,23 @@ class AnthropicProvider(StreamProvider[StreamEvent]):
             return
         yield from super().stream(model, without_thinking(request), profile, interrupt)
 
-    @contextmanager
-    def _request(self, model: str, request: LlmRequest, profile: Profile) -> Iterator[Response]:
-        body = request_body(request, profile, ModelRef(self._endpoint.name, model))
-        # Written here: the SDK copies a body field by field before it writes it.
-        response = self._client.post(
-            "/v1/messages",
-            cast_to=httpx2.Response,
-            content=orjson.dumps({"model": model, "stream": True, **body}),
-            options={"headers": self._extra_headers()},
-            stream=True,
-            stream_cls=anthropic.Stream[object],
-        )
-        with closing(response):
-            yield response
-
-    def _extra_headers(self) -> dict[str, Any]:
-        """Return what takes the SDK's own header away where there is no key to send."""
+    def _empty_request(self) -> httpx2.Request:
+        # What takes the SDK's own header away where there is no key to send.
         keyless = self._keyless("authorization")
-        return {"Authorization": anthropic.Omit()} if keyless else {}
+        headers: Any = {"Authorization": anthropic.Omit()} if keyless else {}
+        options = FinalRequestOptions(method="post", url="/v1/messages", headers=headers)
+        request: httpx2.Request = self._client._build_request(
+            self._client._prepare_options(options)
+        )
+        return request
+
+    def _status_error(self, response: httpx2.Response) -> Exception:
+        error: Exception = self._client._make_status_error_from_response(response)
+        return error
+
+    def _body(self, model: str, request: LlmRequest, profile: Profile) -> dict[str, Any]:
+        body = request_body(request, profile, ModelRef(self._endpoint.name, model))
+        return {"model": model, "stream": True, **body}
 
     def _answer(self, model: ModelRef, taken: Iterable[str]) -> Answer:
         return Answer(model, taken)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
 import httpx2
 import openai
+from openai._models import FinalRequestOptions
 
 from habakkuk.llm.contract import Endpoint, Profile
 from habakkuk.llm.providers.openai.answer import Answer
@@ -15,7 +15,7 @@ from habakkuk.llm.providers.openai.encode import request_body
 from habakkuk.llm.providers.openai.wire import Chunk
 from habakkuk.llm.transport import line_timeout
 from habakkuk.llm.types import LlmRequest, ModelRef
-from habakkuk.llm.wire.exchange import Response, SdkErrors, StreamProvider
+from habakkuk.llm.wire.exchange import SdkErrors, StreamProvider
 from habakkuk.llm.wire.sse import Event
 
 _DONE = "[DONE]"
@@ -28,9 +28,9 @@ def build(endpoint: Endpoint) -> OpenAIProvider:
 
 def warm() -> None:
     """Load what the SDK loads lazily, so that no turn waits for it."""
-    client = openai.OpenAI(api_key="none", base_url="http://127.0.0.1:9", max_retries=0)
-    _ = client.chat.completions.with_streaming_response
-    client.close()
+    provider = OpenAIProvider(Endpoint("warm", "http://127.0.0.1:9", "none"))
+    provider._empty_request()
+    provider.close()
     Chunk.model_validate({"choices": [{"delta": {"content": ""}}]})
 
 
@@ -58,23 +58,22 @@ class OpenAIProvider(StreamProvider[Chunk]):
         client.project = None
         return client
 
-    def _request(
-        self, model: str, request: LlmRequest, profile: Profile
-    ) -> AbstractContextManager[Response]:
-        sending: AbstractContextManager[Response] = (
-            self._client.chat.completions.with_streaming_response.create(
-                model=model,
-                messages=[],
-                stream=True,
-                extra_body=request_body(request, profile, self._endpoint.dialect),
-                extra_headers=self._extra_headers(),
-            )
+    def _empty_request(self) -> httpx2.Request:
+        # What takes the SDK's own header away where there is no key to send.
+        headers: Any = {"Authorization": openai.Omit()} if self._keyless("authorization") else {}
+        options = FinalRequestOptions(method="post", url="/chat/completions", headers=headers)
+        request: httpx2.Request = self._client._build_request(
+            self._client._prepare_options(options)
         )
-        return sending
+        return request
 
-    def _extra_headers(self) -> dict[str, Any]:
-        """Return what takes the SDK's own header away where there is no key to send."""
-        return {"Authorization": openai.Omit()} if self._keyless("authorization") else {}
+    def _status_error(self, response: httpx2.Response) -> Exception:
+        error: Exception = self._client._make_status_error_from_response(response)
+        return error
+
+    def _body(self, model: str, request: LlmRequest, profile: Profile) -> dict[str, Any]:
+        body = request_body(request, profile, self._endpoint.dialect)
+        return {"model": model, "stream": True, **body}
 
     def _answer(self, model: ModelRef, taken: Iterable[str]) -> Answer:
         return Answer(model, taken)

@@ -18,7 +18,7 @@ from habakkuk.llm.wire.outgoing import fitted, hashed_id, spoken, tool_name
 
 
 def request_body(request: LlmRequest, profile: Profile, dialect: Dialect) -> dict[str, Any]:
-    """Return the body without the model and `stream`, which the SDK's own arguments carry."""
+    """Return the body without the model and `stream`."""
     request = fitted(request, profile)
     body: dict[str, Any] = {"messages": list(_messages(request, dialect))}
     if request.tools:

@@ -69,11 +69,11 @@ print([name for name in ('openai', 'anthropic', 'httpx2') if name in sys.modules
 @pytest.mark.parametrize(
     ("kind", "loaded"),
     [
-        ("openai", ("openai.resources.chat.completions", "openai.types.chat")),
+        ("openai", ("openai.lib._client_auth", "httpx2")),
         ("anthropic", ("anthropic", "httpx2")),
     ],
 )
-def test_warming_loads_the_sdk_and_its_types_and_no_other(
+def test_warming_loads_what_the_first_request_needs_and_no_other_sdk(
     kind: str, loaded: tuple[str, ...]
 ) -> None:
     code = f"""

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
-from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, text
+
+from habakkuk.db.revision import expected_revision
 
 # Two migrators may start together (two hosts, `up` and an operator): the second one waits.
 _LOCK = text("SELECT pg_advisory_xact_lock(7778, 1)")
@@ -34,23 +35,7 @@ def migrate(database_url: str) -> str:
         engine.dispose()
 
 
-def expected_revision() -> str:
-    """Return the revision that this code needs."""
-    head = ScriptDirectory.from_config(Config(str(_INI))).get_current_head()
-    return head or ""
-
-
 def known_revisions() -> frozenset[str]:
     """Return every revision that this code can bring up to its own."""
     script = ScriptDirectory.from_config(Config(str(_INI)))
     return frozenset(step.revision for step in script.walk_revisions())
-
-
-def current_revision(database_url: str) -> str | None:
-    """Return the revision that the database has, None when it was never migrated."""
-    engine = create_engine(database_url)
-    try:
-        with engine.connect() as connection:
-            return MigrationContext.configure(connection).get_current_revision()
-    finally:
-        engine.dispose()

@@ -18,7 +18,7 @@ from habakkuk.core.config.settings import Settings
 from habakkuk.core.errors import Conflict, HabakkukError
 from habakkuk.db.engine import Database
 from habakkuk.db.libpq import libpq_variables
-from habakkuk.db.migrate import current_revision
+from habakkuk.db.revision import current_revision
 from habakkuk.ops.archive import Writer
 from habakkuk.ops.binaries import Binary, find_client
 from habakkuk.ops.manifest import DUMP, HOME, MANIFEST, Manifest, kept_entries

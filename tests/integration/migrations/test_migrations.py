@@ -24,7 +24,8 @@ from pytest_alembic.tests import (
 )
 from sqlalchemy import Engine, create_engine, text
 
-from habakkuk.db.migrate import current_revision, expected_revision, migrate
+from habakkuk.db.migrate import migrate
+from habakkuk.db.revision import current_revision, expected_revision
 from tests.fakes.stack import until
 
 __all__ = [

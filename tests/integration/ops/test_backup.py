@@ -17,7 +17,7 @@ from habakkuk.core.config.environment import read_environment
 from habakkuk.core.config.settings import Settings, load_settings
 from habakkuk.core.errors import ConfigurationError, Conflict, Invalid
 from habakkuk.db.engine import Database
-from habakkuk.db.migrate import current_revision, expected_revision
+from habakkuk.db.revision import current_revision, expected_revision
 from habakkuk.ops.backup import make_backup, whole_file
 from habakkuk.ops.binaries import find_client
 from habakkuk.ops.restore import restore_backup

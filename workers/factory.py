@@ -1,4 +1,4 @@
-"""How the Celery app is made: its settings, its four tasks, the cadence of beat."""
+"""How the workers' Celery app is made: its settings and its four tasks."""
 
 from __future__ import annotations
 
@@ -14,13 +14,9 @@ from habakkuk.jobs.types import Queue
 from workers.connection import BriskAMQP
 from workers.life import Build, WorkerLife
 
-_BEAT_SECONDS = 60.0
-# What is due is due once a day; asked for each hour, a missed one does not cost a day.
-_MAINTAIN_SECONDS = 3600.0
-
 
 def make_celery(settings: Settings, build_source: Build, probe: str = "workers.probe") -> Celery:
-    """Return the app of one process. Nothing connects before a worker or beat starts.
+    """Return the app of one process. Nothing connects before the worker starts.
 
     `probe` is the module that runs the jobs which killed their workers. Raises ConfigurationError.
     """
@@ -48,17 +44,7 @@ def _worker_settings(settings: Settings) -> dict[str, Any]:
         "task_queues": [BrokerQueue(queue.value) for queue in Queue],
         "task_default_queue": Queue.MAINTENANCE.value,
         "timezone": "UTC",
-        # Beat only pokes: two of them, or none for a while, change nothing.
-        "beat_schedule": {
-            "safety sweep": _cadence(SWEEP, _BEAT_SECONDS),
-            "maintenance": _cadence(MAINTAIN, _MAINTAIN_SECONDS),
-        },
     }
-
-
-def _cadence(task: str, seconds: float) -> dict[str, Any]:
-    options = {"queue": Queue.MAINTENANCE.value, "expires": seconds}
-    return {"task": task, "schedule": seconds, "options": options}
 
 
 def _add_tasks(app: Celery, life: WorkerLife) -> None:

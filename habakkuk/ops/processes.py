@@ -38,13 +38,13 @@ def worker(name: str, pools: WorkerPools, queues: tuple[str, ...] = QUEUES) -> P
     slots = sum(getattr(pools, queue) for queue in queues)
     options = ("-P", "threads", "-c", str(slots), "-Q", ",".join(queues), "-n", f"{name}@%h")
     quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat")
-    return ProcessSpec(name, (*_celery("worker"), *options, *quiet))
+    return ProcessSpec(name, (*_celery("app", "worker"), *options, *quiet))
 
 
 def beat(home: Path) -> ProcessSpec:
     """Return the process of the fixed cadences; inside a worker it would outlive a kill."""
     state = str(home / "beat-schedule")
-    return ProcessSpec("beat", (*_celery("beat"), "-s", state, "--pidfile="))
+    return ProcessSpec("beat", (*_celery("beat", "beat"), "-s", state, "--pidfile="))
 
 
 def local_model(port: int, model: Path) -> ProcessSpec:
@@ -65,5 +65,5 @@ def standard_processes(
     return (web(), *workers), (beat(settings.home),)
 
 
-def _celery(command: str) -> tuple[str, ...]:
-    return (sys.executable, "-m", "celery", "-A", "workers.app:celery", command)
+def _celery(app: str, command: str) -> tuple[str, ...]:
+    return (sys.executable, "-m", "celery", "-A", f"workers.{app}:celery", command)

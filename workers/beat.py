@@ -1,0 +1,48 @@
+"""The Celery app of beat. It only sends what is due, by name, so it knows no tasks and no parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from celery import Celery, signals
+
+from habakkuk.core.config.settings import Settings, load_settings
+from habakkuk.core.errors import ConfigurationError
+from habakkuk.core.hardening import forbid_inspection, keep_files_closed
+from habakkuk.jobs.broker import MAINTAIN, SWEEP, broker_settings
+from habakkuk.jobs.types import Queue
+from workers.connection import BriskAMQP
+
+_BEAT_SECONDS = 60.0
+# What is due is due once a day; asked for each hour, a missed one does not cost a day.
+_MAINTAIN_SECONDS = 3600.0
+
+
+def make_beat(settings: Settings) -> Celery:
+    """Return the app; nothing connects before beat starts. Raises ConfigurationError."""
+    if settings.redis_url is None:
+        raise ConfigurationError("REDIS_URL is not set: beat sends over Redis")
+    app = Celery("habakkuk", set_as_current=False, amqp=BriskAMQP)
+    app.conf.update(broker_settings(settings.redis_url))
+    # Beat only pokes: two of them, or none for a while, change nothing.
+    cadences = {
+        "safety sweep": _cadence(SWEEP, _BEAT_SECONDS),
+        "maintenance": _cadence(MAINTAIN, _MAINTAIN_SECONDS),
+    }
+    app.conf.update({"timezone": "UTC", "beat_schedule": cadences})
+    return app
+
+
+def _cadence(task: str, seconds: float) -> dict[str, Any]:
+    options = {"queue": Queue.MAINTENANCE.value, "expires": seconds}
+    return {"task": task, "schedule": seconds, "options": options}
+
+
+def _leave_logging(**_: Any) -> None:
+    """Exist: Celery leaves the logs alone when somebody answers this signal."""
+
+
+forbid_inspection()
+keep_files_closed()
+signals.setup_logging.connect(_leave_logging)
+celery = make_beat(load_settings())

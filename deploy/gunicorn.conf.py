@@ -1,6 +1,8 @@
 """How gunicorn serves the web process; the settings that differ come from Habakkuk's own."""
 
+import gc
 from pathlib import Path
+from typing import Any
 
 from habakkuk.core.config.settings import load_settings
 from habakkuk.core.hardening import forbid_inspection, keep_files_closed
@@ -31,3 +33,9 @@ proc_name = "habakkuk-web"
 # A person's long message is a body, so nothing sensible has a longer line.
 limit_request_line = 8190
 forwarded_allow_ips = ""
+
+
+def pre_fork(_server: Any, _worker: Any) -> None:
+    """Leave what is loaded to both: the collector writes into what it looks at, which copies it."""
+    gc.collect()
+    gc.freeze()

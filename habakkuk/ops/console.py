@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TextIO
 
-_PATIENT_SECONDS = 1.0
+PATIENT_SECONDS = 1.0
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 
 
@@ -40,10 +40,11 @@ class Console:
     @contextmanager
     def step(self, what: str) -> Iterator[None]:
         """Name what is being done, but only when it takes longer than a second."""
-        timer = threading.Timer(_PATIENT_SECONDS, self.say, [f"{what} …"])
+        timer = threading.Timer(PATIENT_SECONDS, self.say, [f"{what} …"])
         timer.daemon = True
         timer.start()
         try:
             yield
         finally:
             timer.cancel()
+            timer.join()

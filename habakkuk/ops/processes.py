@@ -12,16 +12,23 @@ from habakkuk.core.config.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 QUEUES = ("turns", "subturns", "deliveries", "schedules", "maintenance")
+# Named, not imported: it stands above. Has `load(settings)`.
+PRELOAD = "workers.preload"
 # Two, so that one can die while the other recovers its work.
 WORKERS = 2
 
 
 @dataclass(frozen=True)
 class ProcessSpec:
-    """One process: its name, its command, what it needs in its environment beside the common."""
+    """One process: its name, its command, what it needs in its environment beside the common.
+
+    `preloaded`: the command is `python -m …` and needs nothing but what PRELOAD loads, so that it
+    can be a fork of the process that has.
+    """
 
     name: str
     command: tuple[str, ...]
+    preloaded: bool = False
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -38,13 +45,19 @@ def worker(name: str, pools: WorkerPools, queues: tuple[str, ...] = QUEUES) -> P
     slots = sum(getattr(pools, queue) for queue in queues)
     options = ("-P", "threads", "-c", str(slots), "-Q", ",".join(queues), "-n", f"{name}@%h")
     quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat")
-    return ProcessSpec(name, (*_celery("app", "worker"), *options, *quiet))
+    return ProcessSpec(name, (*_celery("app", "worker"), *options, *quiet), preloaded=True)
 
 
 def beat(home: Path) -> ProcessSpec:
     """Return the process of the fixed cadences; inside a worker it would outlive a kill."""
     state = str(home / "beat-schedule")
-    return ProcessSpec("beat", (*_celery("beat", "beat"), "-s", state, "--pidfile="))
+    command = (*_celery("beat", "beat"), "-s", state, "--pidfile=")
+    return ProcessSpec("beat", command, preloaded=True)
+
+
+def migration() -> ProcessSpec:
+    """Return the process that brings the database up to date and ends."""
+    return ProcessSpec("migrate", (sys.executable, "-m", "web.cli", "migrate"), preloaded=True)
 
 
 def local_model(port: int, model: Path) -> ProcessSpec:

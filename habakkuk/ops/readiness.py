@@ -22,22 +22,22 @@ class Readiness:
         self._database = Database(database_url, pool_size=1, name="habakkuk up")
 
     def missing(self, worker_pids: set[int], model_port: int | None = None) -> list[str]:
-        """Name what does not work yet, in the order in which it comes up."""
+        """Name what does not work yet; the workers are asked for once the web process answers."""
         missing = [] if web_answers(self._listen) else ["web"]
-        missing += [] if self._workers_present(worker_pids) else ["workers"]
+        if not missing and not self._workers_present(worker_pids):
+            missing.append("workers")
         if model_port is not None and not _answers(("127.0.0.1", model_port), "/health"):
             missing.append("local-model")
         return missing
-
-    def close(self) -> None:
-        """Give the connection back."""
-        self._database.dispose()
 
     def _workers_present(self, pids: set[int]) -> bool:
         try:
             present = {row.pid for row in workers.alive(self._database)}
         except DatabaseAway:
             return False
+        finally:
+            # Whoever waits may fork, and a fork must not find a connection.
+            self._database.dispose()
         return pids <= present
 
 

@@ -14,15 +14,20 @@ import sys
 _PR_SET_PDEATHSIG = 1  # Linux: include/uapi/linux/prctl.h
 
 
-def main(arguments: list[str]) -> None:
-    """Tie this process to its parent and become the program."""
+def tie_to(parent: int) -> None:
+    """End this process by SIGTERM when `parent` ends; at once when it has ended already."""
     if sys.platform.startswith("linux"):
         libc = ctypes.CDLL(None, use_errno=True)
         if libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0) != 0:
             raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
-    if os.getppid() != int(arguments[0]):
+    if os.getppid() != parent:
         # It died before the tie was made.
         sys.exit(1)
+
+
+def main(arguments: list[str]) -> None:
+    """Tie this process to its parent and become the program."""
+    tie_to(int(arguments[0]))
     os.execvp(arguments[1], arguments[1:])  # noqa: S606 - this is its whole purpose
 
 

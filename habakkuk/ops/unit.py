@@ -4,12 +4,28 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 from habakkuk.ops.home import open_log
 from habakkuk.ops.identity import ProcessIdentity, identify
 from habakkuk.ops.spawn import Program, start_server
+
+
+class Running(Protocol):
+    """A child of this process."""
+
+    pid: int
+    returncode: int | None
+
+    def wait(self) -> int:
+        """Wait for its end and reap it; return its exit code, negative after a signal."""
+        ...
+
+
+# Starts a program whose output goes to an open file. Raises OSError.
+Start = Callable[[Program, int], Running]
 
 
 class Unit:
@@ -24,7 +40,7 @@ class Unit:
         self.name = name
         self.log = log
         self.identity: ProcessIdentity | None = None
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Running | None = None
 
     def start(self) -> None:
         """Start it, or adopt what runs already. Raises ConfigurationError when it cannot run."""
@@ -41,6 +57,11 @@ class Unit:
             _sweep_group(self._process.pid)
         return _reason(self._process.wait())
 
+    @property
+    def succeeded(self) -> bool:
+        """Whether it was seen to end with exit code 0."""
+        return self._process is not None and self._process.returncode == 0
+
     def ask_to_end(self) -> None:
         """Send the signal that ends it cleanly."""
         if self.identity is not None:
@@ -54,11 +75,11 @@ class Unit:
             _sweep_group(self._process.pid)
         self.identity.send(signal.SIGKILL)
 
-    def _launch(self, program: Program) -> None:
+    def _launch(self, program: Program, start: Start = start_server) -> None:
         """Start `program` with its output in the log."""
         log = open_log(self.log)
         try:
-            self._process = start_server(program, log)
+            self._process = start(program, log)
         finally:
             os.close(log)
         self.identity = identify(self._process.pid)

@@ -5,30 +5,40 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import os
-import threading
+import platform
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from habakkuk.core.config.settings import Settings
 from habakkuk.core.errors import ConfigurationError
 from habakkuk.core.hardening import forbid_inspection
 from habakkuk.ops.account import agent_user
-from habakkuk.ops.child import Child
-from habakkuk.ops.console import Console
+from habakkuk.ops.child import Child, start_tied
+from habakkuk.ops.console import PATIENT_SECONDS, Console
 from habakkuk.ops.databases import Databases, prepare_databases
-from habakkuk.ops.home import HomeFolder, prepare_home
+from habakkuk.ops.forks import Forks
+from habakkuk.ops.home import HomeFolder, last_lines, prepare_home
 from habakkuk.ops.identity import ProcessIdentity, own_identity
 from habakkuk.ops.leftovers import end_leftovers
 from habakkuk.ops.lock import take_lock
 from habakkuk.ops.models import LocalModel, with_local
 from habakkuk.ops.port import check_port
-from habakkuk.ops.processes import ROOT, ProcessSpec, local_model, standard_processes
+from habakkuk.ops.processes import (
+    PRELOAD,
+    ROOT,
+    ProcessSpec,
+    local_model,
+    migration,
+    standard_processes,
+)
 from habakkuk.ops.readiness import Readiness
 from habakkuk.ops.run_file import RunFile, State, read_last_run, write_run
 from habakkuk.ops.stop import StopSignal
 from habakkuk.ops.supervisor import Supervisor
+from habakkuk.ops.unit import Unit
 from habakkuk.ops.welcome import welcome
 
 _SLOW_SECONDS = 30.0
@@ -78,6 +88,7 @@ class Up:
         self._state: State = "starting"
         self._identity = own_identity()
         self._left = read_last_run(setting.home.root)
+        self._forks: Forks | None = None
         self._supervisor = Supervisor(setting.stop, setting.console.say, changed=self._publish)
 
     def run(self) -> None:
@@ -101,19 +112,21 @@ class Up:
         check_port(self._settings.listen)
         agent_user()
         self._publish()
-        # The migrator's libraries take as long to load as the database to be made.
-        threading.Thread(target=importlib.import_module, args=("habakkuk.ops.schema",)).start()
         if self._model is not None:
             self._supervisor.start([self._child(local_model(self._model.port, self._model.file))])
         databases = prepare_databases(self._settings, self._setting.home)
+        if platform.system() == "Linux":
+            self._forks = Forks(partial(_load, self._with_urls(databases)))
         with self._setting.console.step("Starting the databases"):
             self._supervisor.start(databases.servers)
-        self._take_urls(databases)
+        self._settings = self._with_urls(databases)
+        self._publish()
         self._setting.stop.check()
         self._migrate()
         serving, later = standard_processes(self._settings)
         self._supervisor.start([self._child(spec) for spec in serving])
-        self._await_ready(databases.database_url)
+        readiness = Readiness(self._settings, databases.database_url)
+        self._wait(lambda: self._missing(readiness), "Starting the processes …")
         # Nobody waits for the first cadence, and their start would slow the others' down.
         self._supervisor.start([self._child(spec) for spec in later])
 
@@ -128,28 +141,57 @@ class Up:
         if ended:
             self._setting.console.say(f"Ended what an earlier run left: {', '.join(ended)}.")
 
-    def _take_urls(self, databases: Databases) -> None:
-        self._settings = dataclasses.replace(
+    def _with_urls(self, databases: Databases) -> Settings:
+        return dataclasses.replace(
             self._settings,
             database_url=databases.database_url,
             redis_url=databases.redis_url,
         )
-        self._publish()
 
     def _migrate(self) -> None:
+        """Bring the database up to date, in a process of its own: the migrator holds a lot."""
         from habakkuk.db.engine import DatabaseAway  # noqa: PLC0415 - loads beside the database
-        from habakkuk.ops.schema import migrate_database  # noqa: PLC0415 - as above
+        from habakkuk.ops.schema import schema_fault  # noqa: PLC0415 - as above
 
         try:
-            with self._setting.console.step("Bringing the database up to date"):
-                migrate_database(self._settings)
+            if schema_fault(self._settings) is None:
+                return
         except DatabaseAway as error:
             raise ConfigurationError(
                 f"DATABASE_URL: PostgreSQL does not answer: {error.detail}"
             ) from error
+        migrating = self._child(migration())
+        migrating.start()
+        try:
+            self._wait(lambda: _still(migrating), "Bringing the database up to date …")
+        finally:
+            migrating.kill()
+        if not migrating.succeeded:
+            words = last_lines(migrating.log)
+            raise ConfigurationError(
+                f"the database cannot be brought up to date: {words[-1] if words else 'no reason'}"
+            )
+
+    def _wait(self, missing: Callable[[], Sequence[str]], what: str) -> None:
+        """Wait until nothing is missing, restarting what crashes meanwhile; say what takes long.
+
+        Without a thread that watches the time, as Console.step has: a restart may be a fork.
+        """
+        slow_at = time.monotonic() + PATIENT_SECONDS
+        news = what
+        while still := missing():
+            self._setting.stop.check()
+            self._supervisor.look()
+            if time.monotonic() > slow_at:
+                slow_at += _SLOW_SECONDS
+                self._setting.console.say(news)
+            logs = self._setting.home.logs
+            news = f"Still waiting for {', '.join(still)}; what they say is in {logs}"
+            self._setting.stop.sleep(_TICK_SECONDS)
 
     def _child(self, spec: ProcessSpec) -> Child:
-        return Child(spec, self._variables(), self._setting.home.log(spec.name))
+        begin = self._forks.start if self._forks and spec.preloaded else start_tied
+        return Child(spec, self._variables(), self._setting.home.log(spec.name), begin)
 
     def _variables(self) -> dict[str, str]:
         """Return what every child finds in its environment."""
@@ -163,24 +205,6 @@ class Up:
         if settings.database_url and settings.redis_url:
             found |= {"DATABASE_URL": settings.database_url, "REDIS_URL": settings.redis_url}
         return found | (self._model.variables if self._model else {})
-
-    def _await_ready(self, database_url: str) -> None:
-        """Wait until it works, restarting what crashes meanwhile, and say when that takes long."""
-        console = self._setting.console
-        readiness = Readiness(self._settings, database_url)
-        slow_at = time.monotonic() + _SLOW_SECONDS
-        with console.step("Starting the processes"):
-            while missing := self._missing(readiness):
-                self._setting.stop.check()
-                self._supervisor.look()
-                if time.monotonic() > slow_at:
-                    slow_at += _SLOW_SECONDS
-                    console.say(
-                        f"Still waiting for {', '.join(missing)}; what they say is in"
-                        f" {self._setting.home.logs}"
-                    )
-                self._setting.stop.sleep(_TICK_SECONDS)
-        readiness.close()
 
     def _missing(self, readiness: Readiness) -> list[str]:
         pids = {who.pid for name, who in self._processes().items() if name.startswith("worker-")}
@@ -218,3 +242,11 @@ class Up:
             console.say(f"Had to be killed: {', '.join(killed)}.")
         if self._supervisor.units:
             console.say("Habakkuk has stopped.")
+
+
+def _load(settings: Settings) -> None:
+    importlib.import_module(PRELOAD).load(settings)
+
+
+def _still(unit: Unit) -> list[str]:
+    return [unit.name] if unit.ended() is None else []

@@ -43,3 +43,9 @@ def read_environment(base: Mapping[str, str] | None = None) -> Environment:
         stored = dotenv_values(path, interpolate=False)
     values = {key: value for key, value in stored.items() if value} | process
     return Environment(home=home, values=values, process=process)
+
+
+def replace_environment(variables: Mapping[str, str]) -> None:
+    """Give this process the environment `variables`: a fork begins with its parent's."""
+    os.environ.clear()
+    os.environ.update(variables)

@@ -74,7 +74,7 @@ def end(server: Unit) -> None:
         assert identity.wait(20)
     # Dead is not yet reaped, when it is a child of this process.
     if server._process is not None:
-        server._process.wait(20)
+        server._process.wait()
 
 
 def reason_of(server: Unit) -> str:

@@ -1,0 +1,49 @@
+"""What workers and beat load, all at once, for the process that forks them."""
+
+from __future__ import annotations
+
+import importlib
+
+from habakkuk.bootstrap import build
+from habakkuk.core.config.settings import Settings
+
+# Celery finds these by name when it starts. Not our apps: they read the environment at once.
+_FOUND_BY_NAME = (
+    "billiard.dummy",
+    "billiard.pool",
+    "celery.__main__",
+    "celery.bin.celery",
+    "celery.app.amqp",
+    "celery.app.control",
+    "celery.app.events",
+    "celery.app.log",
+    "celery.apps.beat",
+    "celery.apps.worker",
+    "celery.backends.base",
+    "celery.concurrency.thread",
+    "celery.events.dispatcher",
+    "celery.events.receiver",
+    "celery.fixups.django",
+    "celery.loaders.app",
+    "celery.loaders.default",
+    "celery.utils.deprecated",
+    "celery.worker.autoscale",
+    "celery.worker.components",
+    "celery.worker.consumer",
+    "celery.worker.consumer.delayed_delivery",
+    "celery.worker.strategy",
+    "kombu.pidbox",
+    "kombu.transport.redis",
+    "dbm.dumb",
+    "workers.factory",
+)
+
+
+def load(settings: Settings) -> None:
+    """Load it. Opens no connection and starts no thread. Raises ConfigurationError."""
+    for name in _FOUND_BY_NAME:
+        importlib.import_module(name)
+    # The parts find tools, commands and providers in their folders, so they are made to look.
+    container = build(settings, name="preload")
+    container.warm()
+    container.close()

@@ -21,9 +21,37 @@ INTERRUPTED = (
 
 def repair(messages: Sequence[Message]) -> tuple[Message, ...]:
     """Return the nearest valid transcript. Applied to a valid one it changes nothing."""
+    if _is_valid(messages):
+        # Nearly always, and some ten times as fast to see as to make anew.
+        return tuple(messages)
     closed = _close_pairs(_merge(_nonempty(messages)))
     # A message that held only results of nobody is gone: its neighbours have one role.
     return tuple(_rename(_merge(closed)))
+
+
+def _is_valid(messages: Iterable[Message]) -> bool:
+    """Whether every provider accepts the transcript as it is."""
+    taken: set[str] = set()
+    role: Role | None = None
+    calls: list[str] = []
+    for message in messages:
+        if message.role is role or not message.blocks:
+            return False
+        if not all(_belongs(block, message.role) for block in message.blocks):
+            return False
+        role = message.role
+        results = [b.call_id for b in message.blocks if isinstance(b, ToolResult)]
+        if results != calls or not _all_results(message.blocks[: len(results)]):
+            return False
+        calls = [b.id for b in message.blocks if isinstance(b, ToolCall)]
+        if not taken.isdisjoint(calls) or len(set(calls)) != len(calls):
+            return False
+        taken.update(calls)
+    return not calls
+
+
+def _all_results(blocks: Iterable[Block]) -> bool:
+    return all(isinstance(block, ToolResult) for block in blocks)
 
 
 def _nonempty(messages: Iterable[Message]) -> list[Message]:

@@ -126,6 +126,11 @@ def blocks_from_json(value: object) -> tuple[Block, ...]:
     return BLOCKS.validate_python(value)
 
 
+def blocks_from_text(text: str) -> tuple[Block, ...]:
+    """Return the blocks of stored JSON text; raises pydantic.ValidationError when it is none."""
+    return BLOCKS.validate_json(text)
+
+
 class StopReason(StrEnum):
     """Why a model stopped. UNKNOWN: a value that nobody documented; the text counts."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -11,7 +12,7 @@ from sqlalchemy import text
 from habakkuk.conversations.types import StoredMessage
 from habakkuk.db.engine import Database, Work
 from habakkuk.db.statements import Row
-from habakkuk.llm.types import Message, Role, blocks_from_json, blocks_to_json
+from habakkuk.llm.types import Message, Role, blocks_from_text, blocks_to_json
 
 _APPEND = text("""
     INSERT INTO messages (session_id, seq, job_id, step, role, blocks, meta)
@@ -20,11 +21,11 @@ _APPEND = text("""
     FROM messages WHERE session_id = :session_id
 """)
 _LOAD = text("""
-    SELECT seq, job_id, step, role, blocks FROM messages
+    SELECT seq, job_id, step, role, CAST(blocks AS text) AS blocks FROM messages
     WHERE session_id = :session_id ORDER BY seq
 """)
 _LAST = text("""
-    SELECT seq, job_id, step, role, blocks FROM messages
+    SELECT seq, job_id, step, role, CAST(blocks AS text) AS blocks FROM messages
     WHERE session_id = :session_id ORDER BY seq DESC LIMIT 1
 """)
 _COUNT = text("SELECT count(*) AS n FROM messages WHERE session_id = :session_id")
@@ -67,5 +68,15 @@ def count(work: Work, session_id: str) -> int:
 
 
 def _stored(row: Row) -> StoredMessage:
-    message = Message(Role(row.role), blocks_from_json(row.blocks))
-    return StoredMessage(row.seq, row.job_id, row.step, message)
+    read = _remembered if len(row.blocks) <= _REMEMBERED_LENGTH else _message
+    return StoredMessage(row.seq, row.job_id, row.step, read(row.role, row.blocks))
+
+
+def _message(role: str, blocks: str) -> Message:
+    return Message(Role(role), blocks_from_text(blocks))
+
+
+# A turn reads its whole session, of which all but the end was read by the turn before: a message
+# of the same words is the same message, and to check 400 of them anew takes 3 ms.
+_REMEMBERED_LENGTH = 4000
+_remembered = lru_cache(maxsize=4096)(_message)

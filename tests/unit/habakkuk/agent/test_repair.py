@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from unittest import mock
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -110,6 +111,15 @@ def test_a_valid_transcript_is_left_as_it_is(transcript: list[Message]) -> None:
     valid = repair(transcript)
     assert not faults(valid)
     assert repair(list(valid)) == valid
+
+
+@given(transcripts)
+def test_what_passes_for_valid_is_what_repairing_would_have_left(transcript: list[Message]) -> None:
+    """The quick look may say no too often, and never yes."""
+    with mock.patch("habakkuk.agent.repair._is_valid", return_value=False):
+        slowly = repair(transcript)
+    assert repair(transcript) == slowly
+    assert repair(slowly) == slowly
 
 
 def test_an_ordinary_transcript_is_not_touched() -> None:

@@ -199,10 +199,12 @@ def _database(url: str, name: str, pool_size: int, lease: float) -> Database:
 
 def _add_handlers(container: Container) -> None:
     """Fill the job kinds: they need parts that need the dictionary first."""
+    ledger = UsageLedger(container.database)
     ports = TurnPorts(
         config=container.settings.config,
         clock=container.clock,
-        models=_router(container),
+        models=_router(container, ledger),
+        usage=ledger,
         chain=_chain(container.selection),
         tools=ToolRegistry(_tool_packages(container.settings)),
         tool_threads=container.tool_pool,
@@ -232,11 +234,11 @@ def _tool_services(container: Container) -> ToolServices:
     )
 
 
-def _router(container: Container) -> Router:
+def _router(container: Container, ledger: UsageLedger) -> Router:
     redis = container.redis
     return Router(
         container.models,
-        usage=UsageLedger(container.database),
+        usage=ledger,
         cooldowns=SharedCooldowns(redis) if redis is not None else None,
     )
 

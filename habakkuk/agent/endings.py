@@ -61,7 +61,8 @@ def end_turn(run: TurnRun, ending: Ending) -> None:
         replace(_chat_message(ending), target=run.turn.target),
         ending.error,
     )
-    more = hotpath.end(context.database, run.turn, context.fence, written)
+    more = hotpath.end(context.database, run.turn, context.fence, written, run.spent.calls)
+    run.spent.empty()
     if more is None:
         raise Interrupted(Reason.LEASE_LOST)
     context.failpoints.hit("turn.end.after")
@@ -75,6 +76,9 @@ def append(run: TurnRun, step: int, role_blocks: Message, meta: dict[str, Any]) 
     context.failpoints.hit("turn.append.before")
     with context.database.transaction() as work:
         context.guard_change(work)
+        for statement, row in run.spent.calls:
+            work.defer(statement, **row)
+        work.after_commit(run.spent.empty)
         transcript.append(work, run.turn.session_id, run.turn.id, step, role_blocks, meta)
         context.progressed(work)
     context.failpoints.hit("turn.append.after")

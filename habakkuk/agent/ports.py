@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from habakkuk.conversations.store.usage import UsageLedger
 from habakkuk.core.clock import Clock
 from habakkuk.core.config.schema import Config
 from habakkuk.core.interrupt import Interrupt
@@ -38,6 +39,7 @@ class TurnPorts:
     config: Config
     clock: Clock
     models: ModelCaller
+    usage: UsageLedger
     chain: Callable[[str], Sequence[ModelRef]]
     tools: ToolRegistry
     tool_threads: ToolThreads

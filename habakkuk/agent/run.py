@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from habakkuk.agent.ports import TurnPorts
 from habakkuk.agent.prompt import PromptPart, assemble, joined
 from habakkuk.conversations.store import turns
+from habakkuk.conversations.store.usage import Basket
 from habakkuk.conversations.types import Turn
 from habakkuk.core.config.schema import AgentConfig
 from habakkuk.events.publisher import TurnEvents
@@ -23,6 +24,7 @@ class TurnRun:
     ports: TurnPorts
     events: TurnEvents
     frozen: str | None
+    spent: Basket
 
     @property
     def parts(self) -> list[PromptPart]:

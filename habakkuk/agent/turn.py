@@ -16,6 +16,7 @@ from habakkuk.agent.ports import TurnPorts
 from habakkuk.agent.run import TurnRun
 from habakkuk.conversations.store import addresses, chat, hotpath, transcript, turns
 from habakkuk.conversations.store.hotpath import Taken
+from habakkuk.conversations.store.usage import Basket
 from habakkuk.conversations.types import (
     Author,
     ChatKind,
@@ -56,27 +57,36 @@ class TurnHandler:
 
     def run(self, context: JobContext) -> None:
         """Run the turn to its end, or until it parks or is interrupted."""
+        with self._ports.usage.collecting(context.job.id) as spent:
+            run, begun = self._taken(context, spent)
+            if run is not None:
+                _Turn(run).run(begun)
+
+    def _taken(
+        self, context: JobContext, spent: Basket
+    ) -> tuple[TurnRun | None, Sequence[StoredMessage]]:
+        """Return the turn and what its first step has just written; None when there is no more."""
         context.failpoints.hit("turn.take.before")
-        begun: list[StoredMessage] | None = []
         with context.database.transaction() as work:
             taken = hotpath.take(work, context.job.id, context.fence)
             if taken is None or taken.turn.ended is not None:
-                return
-            run = self._run_of(context, taken)
-            if taken.begins:
-                begun = begin(run, work, taken)
-            elif taken.turn.began is None:
-                raise Interrupted(Reason.LEASE_LOST)
-        if taken.begins and begun is not None:
-            context.failpoints.hit("turn.take.after")
-        if begun is not None:
-            _Turn(run).run(begun)
+                return None, ()
+            run = self._run_of(context, taken, spent)
+            if not taken.begins:
+                if taken.turn.began is None:
+                    raise Interrupted(Reason.LEASE_LOST)
+                return run, ()
+            begun = begin(run, work, taken)
+        if begun is None:
+            return None, ()
+        context.failpoints.hit("turn.take.after")
+        return run, begun
 
-    def _run_of(self, context: JobContext, taken: Taken) -> TurnRun:
+    def _run_of(self, context: JobContext, taken: Taken, spent: Basket) -> TurnRun:
         turn = taken.turn
         agent = self._ports.config.agents.get(turn.agent, AgentConfig())
         events = TurnEvents(self._ports.publisher, turn.session_id, turn.id, context.fence)
-        return TurnRun(context, turn, agent, self._ports, events, taken.system_prompt)
+        return TurnRun(context, turn, agent, self._ports, events, taken.system_prompt, spent)
 
     def lock(self, work: Work, job: Job) -> None:
         """Lock the conversation, which comes before the job in the order of locks."""

@@ -17,9 +17,8 @@ import psycopg2.extensions
 import psycopg2.extras
 from psycopg2 import errorcodes
 from psycopg2.extensions import TRANSACTION_STATUS_IDLE, TRANSACTION_STATUS_INERROR
-from sqlalchemy import TextClause, event
+from sqlalchemy import TextClause
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 
@@ -32,6 +31,8 @@ from habakkuk.db.statements import Prepared, Rows, prepared
 IDLE_SECONDS = 10.0
 _SERVER_OPTIONS = (
     "-c idle_in_transaction_session_timeout={idle} -c lock_timeout=5000 -c statement_timeout=30000"
+    # Ours are short, and a compiled plan would be compiled again at each execution.
+    " -c jit=off"
 )
 _CONNECT_ARGS: dict[str, Any] = {
     "connect_timeout": 3,
@@ -42,6 +43,9 @@ _CONNECT_ARGS: dict[str, Any] = {
 }
 _POOL_SECONDS = 10.0
 _PREPARED = "prepared"
+
+# A statement with its parameters.
+Call = tuple[TextClause, Mapping[str, Any]]
 
 psycopg2.extras.register_default_json(globally=True, loads=orjson.loads)
 psycopg2.extras.register_default_jsonb(globally=True, loads=orjson.loads)
@@ -188,7 +192,6 @@ class Database:
             # All are in autocommit, and a transaction says BEGIN and COMMIT itself.
             reset_on_return=None,
         )
-        event.listen(self._pool, "checkout", _refuse_closed)
 
     @contextmanager
     def transaction(self) -> Iterator[Work]:
@@ -201,24 +204,30 @@ class Database:
             work = Work(session)
             try:
                 yield work
+                if work.begun:
+                    _refuse_aborted(session)
+                    session.say("COMMIT")
             except BaseException:
                 _roll_back(session)
                 raise
-            if work.begun:
-                _refuse_aborted(session)
-                session.say("COMMIT")
         work.committed()
 
     def run(self, statement: TextClause, **params: Any) -> Rows:
         """Run one statement as its own transaction and return its rows."""
+        return self.run_after((), statement, **params)
+
+    def run_after(self, first: Sequence[Call], statement: TextClause, **params: Any) -> Rows:
+        """Run statements in one transaction and one round trip; return the rows of the last."""
         with self._borrowed() as session, _storable():
+            for other, others_params in first:
+                session.put_off(prepared(other), others_params)
             return session.run(prepared(statement), params)
 
     @contextmanager
     def _borrowed(self) -> Iterator[_Session]:
         """Lend a connection of the pool; one that broke is not given back."""
         with _translated():
-            borrowed = self._pool.connect()
+            borrowed = self._open_connection()
             try:
                 session = _Session(borrowed)
                 yield session
@@ -229,6 +238,15 @@ class Database:
                 raise
             finally:
                 borrowed.close()
+
+    def _open_connection(self) -> PoolProxiedConnection:
+        """Return a connection of the pool that the server has not closed meanwhile."""
+        while True:
+            borrowed = self._pool.connect()
+            if not _has_ended(borrowed.driver_connection):
+                return borrowed
+            borrowed.invalidate()
+            borrowed.close()
 
     def connect_alone(self, name: str) -> psycopg2.extensions.connection:
         """Return a driver connection outside the pool, in autocommit: for LISTEN and presence.
@@ -282,18 +300,16 @@ def _is_idle(borrowed: PoolProxiedConnection) -> bool:
     )
 
 
-def _refuse_closed(dbapi_connection: Any, _record: Any, _proxy: Any) -> None:
-    """Refuse a pooled connection that the server has closed, without a round trip.
+def _has_ended(driver: Any) -> bool:
+    """Whether the server has closed a pooled connection, without a round trip.
 
     An idle connection has nothing to read; when its socket is readable it is the server's
     farewell, and the pool takes another one.
     """
     try:
-        left = has_something_to_read(dbapi_connection)
-    except (OSError, ValueError, psycopg2.Error) as error:
-        raise DisconnectionError from error
-    if left:
-        raise DisconnectionError
+        return has_something_to_read(driver)
+    except (OSError, ValueError, psycopg2.Error):
+        return True
 
 
 @contextmanager

@@ -1,7 +1,8 @@
 """Publish live events from a worker, in one pipeline a flush, off the thread that reads the model.
 
-The first delta of a step goes at once; later ones of the same step gather for up to 20 ms. Redis
-being away drops events and nothing else.
+The first delta of a step goes at once; later ones of the same step gather for up to 20 ms, and so
+does that a turn began: a fast model's first words go along with it. Redis being away drops events
+and nothing else.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ _KEEP_RUNNING_SECONDS = 86_400
 _KEEP_ENDED_SECONDS = 60
 _MAX_QUEUED = 20_000
 _DELTAS = {EventType.TEXT, EventType.THINKING}
+_CALM = {EventType.TURN_STARTED}
 _ENDS = {EventType.TURN_ENDED, EventType.TURN_WAITING}
 
 
@@ -45,6 +47,7 @@ class Publisher:
         if gate is None or gate.away:
             return
         with self._condition:
+            waking = urgent or not self._queue
             last = self._queue[-1] if self._queue else None
             if last is not None and _continues(last, event):
                 self._queue[-1] = _joined(last, event)
@@ -56,7 +59,8 @@ class Publisher:
                     target=self._run, args=(gate,), name="events", daemon=True
                 )
                 self._thread.start()
-            self._condition.notify()
+            if waking:
+                self._condition.notify()
 
     def stop(self) -> None:
         """Send what is queued and end the thread."""
@@ -133,11 +137,11 @@ class TurnEvents:
         self._streaming: tuple[EventType, int] | None = None
 
     def emit(self, kind: EventType, step: int = 0, **data: Any) -> None:
-        """Publish one event; every one but a step's later deltas goes at once."""
+        """Publish one event; all go at once but a turn's beginning and a step's later deltas."""
         with self._lock:
             self._number += 1
             delta = kind in _DELTAS
-            urgent = not delta or self._streaming != (kind, step)
+            urgent = kind not in _CALM and (not delta or self._streaming != (kind, step))
             self._streaming = (kind, step) if delta else None
             event = Event(kind, self._session, self._turn, self._fence, self._number, step, data)
             self._publisher.publish(event, urgent=urgent)

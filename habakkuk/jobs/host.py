@@ -205,6 +205,8 @@ class Host:
         # What was imported stays for good: the collector need not look at it again.
         gc.collect()
         gc.freeze()
+        # A turn makes some thousand objects, nearly none of them in a circle.
+        gc.set_threshold(50_000, 50, 100)
         self._warmed = True
         if self._presence.held:
             self.runner.open()

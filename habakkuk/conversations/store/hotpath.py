@@ -17,7 +17,7 @@ from sqlalchemy import text
 from habakkuk.conversations.store import outgoing
 from habakkuk.conversations.store.turns import turn_of
 from habakkuk.conversations.types import Address, NewChatMessage, Outcome, StoredMessage, Turn
-from habakkuk.db.engine import Database, Work
+from habakkuk.db.engine import Call, Database, Work
 from habakkuk.db.statements import Row
 from habakkuk.jobs.types import JobState
 from habakkuk.llm.types import Message, blocks_to_json
@@ -313,13 +313,17 @@ def open_transcript(
     )
 
 
-def end(database: Database, turn: Turn, fence: int, ending: TurnEnd) -> bool | None:
+def end(
+    database: Database, turn: Turn, fence: int, ending: TurnEnd, calls: Sequence[Call] = ()
+) -> bool | None:
     """Write the end of a turn and of its job; None when the lease is lost.
 
-    Otherwise whether another job of the session waits.
+    Otherwise whether another job of the session waits. `calls` are written in any case: what the
+    turn's model calls used.
     """
     sends = ending.shown.target is not None
-    rows = database.run(
+    rows = database.run_after(
+        calls,
         _END_AND_SEND if sends else _END,
         conversation_id=turn.conversation_id,
         session_id=turn.session_id,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
 
 from sqlalchemy import text
 
-from habakkuk.db.engine import Database
+from habakkuk.db.engine import Call, Database
 from habakkuk.llm.types import ModelRef, Usage
 
 _ADD = text("""
@@ -48,26 +50,66 @@ def summed(database: Database, session_id: str, turn_id: str) -> Usage | None:
     )
 
 
+class Basket:
+    """What the model calls of one turn used and nobody has written yet. Used by one thread."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._rows: list[dict[str, Any]] = []
+
+    def put(self, row: dict[str, Any]) -> None:
+        """Add one call."""
+        self._rows.append(row)
+
+    @property
+    def calls(self) -> list[Call]:
+        """The statements that write what is in it."""
+        return [(_ADD, row) for row in self._rows]
+
+    def empty(self) -> None:
+        """Forget what is in it: it is written."""
+        self._rows.clear()
+
+
 class UsageLedger:
     """Keeps what every model call used (the port habakkuk.llm.contract.UsageSink)."""
 
     def __init__(self, database: Database) -> None:
         """Use the pool of this process."""
         self._database = database
+        self._baskets: dict[str, Basket] = {}
+
+    @contextmanager
+    def collecting(self, turn_id: str) -> Iterator[Basket]:
+        """Keep the calls of a turn in a basket, whose owner writes them with the turn's next step.
+
+        What is left at the end is written then: what is spent is spent.
+        """
+        basket = self._baskets[turn_id] = Basket()
+        try:
+            yield basket
+        finally:
+            del self._baskets[turn_id]
+            for statement, row in basket.calls:
+                self._database.run(statement, **row)
 
     def record(self, model: ModelRef, usage: Usage, labels: Mapping[str, str]) -> None:
-        """Write one call, at once: what is spent is spent, also when the turn dies after it."""
-        self._database.run(
-            _ADD,
-            turn_id=labels.get("turn"),
-            session_id=labels.get("session"),
-            user_id=labels.get("user"),
-            agent=labels.get("agent"),
-            provider=model.provider,
-            model=model.model,
-            input=usage.input,
-            output=usage.output,
-            cache_read=usage.cache_read,
-            cache_write=usage.cache_write,
-            reasoning=usage.reasoning,
-        )
+        """Keep one call; at once when nobody collects."""
+        row = {
+            "turn_id": labels.get("turn"),
+            "session_id": labels.get("session"),
+            "user_id": labels.get("user"),
+            "agent": labels.get("agent"),
+            "provider": model.provider,
+            "model": model.model,
+            "input": usage.input,
+            "output": usage.output,
+            "cache_read": usage.cache_read,
+            "cache_write": usage.cache_write,
+            "reasoning": usage.reasoning,
+        }
+        basket = self._baskets.get(labels.get("turn", ""))
+        if basket is not None:
+            basket.put(row)
+        else:
+            self._database.run(_ADD, **row)

@@ -1,4 +1,4 @@
-"""Publish live events from a worker, in one pipeline a flush, off the thread that reads the model.
+"""Publish live events from a worker, in one command a flush, off the thread that reads the model.
 
 The first delta of a step goes at once; later ones of the same step gather for up to 20 ms, and so
 does that a turn began: a fast model's first words go along with it. Redis being away drops events
@@ -12,7 +12,6 @@ from collections import deque
 from typing import Any
 
 from redis import Redis
-from redis.exceptions import ResponseError
 
 from habakkuk.core.log import get_logger
 from habakkuk.core.redis import RedisAway, RedisGate
@@ -24,6 +23,16 @@ _MAX_EVENTS = 2000  # a session's stream; a turn of 2,000 gathered deltas is 40 
 _KEEP_RUNNING_SECONDS = 86_400
 _KEEP_ENDED_SECONDS = 60
 _MAX_QUEUED = 20_000
+# One command for all of a batch: a pipeline of three a piece costs its client four times as much.
+# A stale worker's event has a lower id than its stream's last one: Redis refuses it there, and
+# whoever looks live tells by the fence.
+_PUBLISH = """
+for n = 3, #ARGV, 4 do
+  redis.pcall('XADD', ARGV[n], 'MAXLEN', ARGV[2], ARGV[n + 1], 'e', ARGV[n + 2])
+  redis.call('PUBLISH', ARGV[1], ARGV[n + 2])
+  if ARGV[n + 3] ~= '0' then redis.call('EXPIRE', ARGV[n], ARGV[n + 3]) end
+end
+"""
 _DELTAS = {EventType.TEXT, EventType.THINKING}
 _CALM = {EventType.TURN_STARTED}
 _ENDS = {EventType.TURN_ENDED, EventType.TURN_WAITING}
@@ -86,28 +95,25 @@ class Publisher:
     @staticmethod
     def _send(gate: RedisGate, batch: list[Event]) -> None:
         try:
-            gate.call(lambda client: _pipeline(client, batch))
+            gate.call(lambda client: _send_batch(client, batch))
         except RedisAway:
             _log.info("live events dropped, Redis is away", events=len(batch))
         except Exception:  # noqa: BLE001 - the top of the thread: a view may not end it
             _log.exception("live events dropped", events=len(batch))
 
 
-def _pipeline(client: Redis, batch: list[Event]) -> None:
-    pipe = client.pipeline(transaction=False)
+def _send_batch(client: Redis, batch: list[Event]) -> None:
+    arguments: list[str | int] = [LIVE_CHANNEL, _MAX_EVENTS]
     for event in batch:
-        body = event.encode()
-        key = stream_key(event.session)
-        pipe.xadd(key, {"e": body}, id=f"{event.fence}-{event.number}", maxlen=_MAX_EVENTS)
-        pipe.publish(LIVE_CHANNEL, body)
+        keep = 0
         if event.type is EventType.TURN_STARTED:
-            pipe.expire(key, _KEEP_RUNNING_SECONDS)
+            keep = _KEEP_RUNNING_SECONDS
         elif event.type in _ENDS:
-            pipe.expire(key, _KEEP_ENDED_SECONDS)
-    for result in pipe.execute(raise_on_error=False):
-        # A stale worker's event has a lower id than the stream's last one: Redis refuses it.
-        if isinstance(result, Exception) and not isinstance(result, ResponseError):
-            raise result
+            keep = _KEEP_ENDED_SECONDS
+        arguments += [stream_key(event.session), f"{event.fence}-{event.number}", event.encode()]
+        arguments.append(keep)
+    # Four arguments an event, the stream among them: one server, so no keys are named.
+    client.register_script(_PUBLISH)(args=arguments)
 
 
 def _continues(last: Event, event: Event) -> bool:

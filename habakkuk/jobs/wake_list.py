@@ -18,8 +18,8 @@ from habakkuk.core.redis import PREFIX, RedisGate
 from habakkuk.jobs.slots import Ticket
 
 _log = get_logger("jobs.wake")
-# Nobody pops while no worker runs; what is older than this the sweep has seen long ago.
-_KEEP_SECONDS = 60
+# Nobody pops while no worker has room, and the rows say what is to be done.
+_MOST = 1000
 # How long one read waits: no longer than a queue whose slots were full may be left out.
 _POP_SECONDS = 1
 _PAUSE_SECONDS = 1.0
@@ -33,7 +33,7 @@ def list_key(queue: str) -> str:
 
 
 class ListSender:
-    """Pushes wake-ups, all of a batch in one round trip."""
+    """Pushes wake-ups, those of a queue in one round trip."""
 
     def __init__(self, redis: RedisGate) -> None:
         """Push through the gate of this process."""
@@ -46,11 +46,9 @@ class ListSender:
             by_queue[queue].append(job_id)
 
         def push(client: Any) -> None:
-            with client.pipeline(transaction=False) as pipe:
-                for queue, ids in by_queue.items():
-                    pipe.rpush(list_key(queue), *ids)
-                    pipe.expire(list_key(queue), _KEEP_SECONDS)
-                pipe.execute()
+            for queue, ids in by_queue.items():
+                if client.rpush(list_key(queue), *ids) > _MOST:
+                    client.ltrim(list_key(queue), -_MOST, -1)
 
         self._redis.call(push)
 

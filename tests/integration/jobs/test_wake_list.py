@@ -69,15 +69,15 @@ def test_each_wake_up_goes_to_one_reader_in_its_queue(
     assert sorted(rooms[0].taken + rooms[1].taken) == sorted(sent)
 
 
-def test_what_no_worker_pops_does_not_stay_for_good(
-    wake: BackgroundWake, redis_server: ValkeyServer
+def test_a_list_that_no_worker_pops_keeps_the_newest(
+    redis_server: ValkeyServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The rows say what is to be done; hints of hours ago would be looked at one by one."""
-    wake.wake("turns", "j1")
-    until(lambda: waiting(redis_server, "turns") == ["j1"])
-    client = blocking_client(redis_server.url())
-    assert 0 < int(str(client.ttl(list_key("turns")))) <= 60
-    client.close()
+    monkeypatch.setattr("habakkuk.jobs.wake_list._MOST", 3)
+    sender = ListSender(RedisGate(redis_server.url()))
+    for number in range(5):
+        sender.send([("turns", f"j{number}")])
+    assert waiting(redis_server, "turns") == ["j2", "j3", "j4"]
 
 
 def test_a_full_process_leaves_it_to_another(

@@ -15,29 +15,6 @@ from habakkuk.events.types import Event, EventType
 TEXT = EventType.TEXT
 
 
-class Pipe:
-    def __init__(self, gate: Gate) -> None:
-        self.gate = gate
-        self.sent: list[Event] = []
-
-    def xadd(self, key: str, fields: dict[str, str], **_: Any) -> None:
-        event = Event.decode(fields["e"])
-        assert event is not None
-        self.sent.append(event)
-
-    def publish(self, channel: str, body: str) -> None:
-        assert channel == "hab:1:live"
-
-    def expire(self, key: str, seconds: int) -> None:
-        self.gate.expiries.append(seconds)
-
-    def execute(self, **_: Any) -> list[object]:
-        self.gate.batches.append(self.sent)
-        self.gate.came.set()
-        assert self.gate.open.wait(20)
-        return [self.gate.result]
-
-
 class Gate(RedisGate):
     """Remembers batches; `open` cleared holds a flush back."""
 
@@ -47,7 +24,6 @@ class Gate(RedisGate):
         self.expiries: list[int] = []
         self.came, self.open = threading.Event(), threading.Event()
         self.open.set()
-        self.result: object = None
         self.failure: Exception | None = None
 
     def call(self, action: Callable[[Any], Any]) -> Any:
@@ -57,9 +33,17 @@ class Gate(RedisGate):
             raise failure
         return action(self)
 
-    def pipeline(self, *, transaction: bool) -> Pipe:
-        assert not transaction
-        return Pipe(self)
+    def register_script(self, _script: str) -> Callable[..., None]:
+        return self.run
+
+    def run(self, args: list[Any]) -> None:
+        assert args[0] == "hab:1:live"
+        pieces = [args[at : at + 4] for at in range(2, len(args), 4)]
+        batch = [Event.decode(body) for _, _, body, _ in pieces]
+        self.batches.append([event for event in batch if event is not None])
+        self.expiries += [keep for *_, keep in pieces if keep]
+        self.came.set()
+        assert self.open.wait(20)
 
     def events(self) -> list[Event]:
         return [event for batch in self.batches for event in batch]

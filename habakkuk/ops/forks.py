@@ -10,6 +10,7 @@ Linux only: on macOS system libraries do not survive a fork.
 from __future__ import annotations
 
 import atexit
+import ctypes
 import gc
 import io
 import os
@@ -25,6 +26,7 @@ from habakkuk.core.config.environment import replace_environment
 from habakkuk.ops.spawn import Program
 from habakkuk.ops.tether import tie_to
 
+_PR_SET_NAME = 15  # Linux: include/uapi/linux/prctl.h
 _FIRST_OTHER_FILE = 3  # after stdin, stdout and stderr
 _EVERY_FILE = 1_048_576
 
@@ -55,7 +57,7 @@ class Forks:
         self._loading: threading.Thread | None = threading.Thread(target=self._run, name="loading")
         self._loading.start()
 
-    def start(self, program: Program, log: int) -> Forked:
+    def start(self, name: str, program: Program, log: int) -> Forked:
         """Start `python -m MODULE ARGUMENT…`. Only in the main thread, once nothing else runs.
 
         Waits for the imports, and raises what they raised.
@@ -68,7 +70,7 @@ class Forks:
         before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         pid = os.fork()
         if pid == 0:
-            _become(program, log, parent, before)
+            _become(name, program, log, parent, before)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return Forked(pid)
 
@@ -90,7 +92,7 @@ class Forks:
 
 
 def _become(
-    program: Program, log: int, parent: int, signals: set[signal.Signals | int]
+    name: str, program: Program, log: int, parent: int, signals: set[signal.Signals | int]
 ) -> NoReturn:
     """Be the program, to its end: nothing of the parent that stands on the stack may go on."""
     code = 1
@@ -99,6 +101,8 @@ def _become(
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, signals)
         tie_to(parent)
+        # For `top`: the command line that is shown stays the parent's.
+        ctypes.CDLL(None).prctl(_PR_SET_NAME, name.encode(), 0, 0, 0)
         _take_place(program, log)
         code = _run_module(program.arguments[2], program.arguments[3:])
     except BaseException:  # noqa: BLE001 - the top of a process

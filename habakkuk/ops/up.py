@@ -38,7 +38,7 @@ from habakkuk.ops.readiness import Readiness
 from habakkuk.ops.run_file import RunFile, State, read_last_run, write_run
 from habakkuk.ops.stop import StopSignal
 from habakkuk.ops.supervisor import Supervisor
-from habakkuk.ops.unit import Unit
+from habakkuk.ops.unit import Start, Unit
 from habakkuk.ops.welcome import welcome
 
 _SLOW_SECONDS = 30.0
@@ -177,20 +177,20 @@ class Up:
 
         Without a thread that watches the time, as Console.step has: a restart may be a fork.
         """
-        slow_at = time.monotonic() + PATIENT_SECONDS
-        news = what
+        slow_at, said = time.monotonic() + PATIENT_SECONDS, False
         while still := missing():
             self._setting.stop.check()
             self._supervisor.look()
             if time.monotonic() > slow_at:
-                slow_at += _SLOW_SECONDS
-                self._setting.console.say(news)
-            logs = self._setting.home.logs
-            news = f"Still waiting for {', '.join(still)}; what they say is in {logs}"
+                waiting = f"Still waiting for {', '.join(still)}; what they say is in"
+                self._setting.console.say(f"{waiting} {self._setting.home.logs}" if said else what)
+                slow_at, said = slow_at + _SLOW_SECONDS, True
             self._setting.stop.sleep(_TICK_SECONDS)
 
     def _child(self, spec: ProcessSpec) -> Child:
-        begin = self._forks.start if self._forks and spec.preloaded else start_tied
+        begin: Start = start_tied
+        if self._forks is not None and spec.preloaded:
+            begin = partial(self._forks.start, spec.name)
         return Child(spec, self._variables(), self._setting.home.log(spec.name), begin)
 
     def _variables(self) -> dict[str, str]:

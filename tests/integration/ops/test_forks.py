@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[3]
 # It loads a module that counts its loads, holds a file open, and minds signals, as `up` does.
 PARENT = """
 import json, os, signal, sys, threading
+from functools import partial
 from pathlib import Path
 from habakkuk.core.config.environment import read_environment
 from habakkuk.ops.child import Child
@@ -38,7 +39,7 @@ for line in sys.stdin:
         threading.Thread(target=threading.Event().wait, daemon=True).start()
         continue
     spec = ProcessSpec(name, (sys.executable, "-m", *words))
-    child = Child(spec, variables, folder / f"{name}.log", forks.start)
+    child = Child(spec, variables, folder / f"{name}.log", partial(forks.start, name))
     try:
         child.start()
     except AssertionError as error:
@@ -57,6 +58,7 @@ print("at once")
 print(json.dumps({
     "arguments": sys.argv[1:],
     "name": __name__,
+    "shown": open("/proc/self/comm").read().strip(),
     "variables": {k: v for k, v in os.environ.items() if k != "LC_CTYPE"},
     "folder": os.getcwd(),
     "session": os.getsid(0) == os.getpid(),
@@ -141,6 +143,7 @@ def test_a_fork_is_the_program_that_its_command_names(parent: Parent) -> None:
     assert first == "at once"
     assert seen["arguments"] == ["--option", "value"]
     assert seen["name"] == "__main__"
+    assert seen["shown"] == "watched"
     assert seen["folder"] == str(ROOT)
     assert seen["variables"] == {"PATH": os.environ["PATH"], "GIVEN": "yes"}
 

@@ -92,6 +92,10 @@ def test_up_serves_and_down_ends_all_of_it(machine: Machine) -> None:
     assert f"http://127.0.0.1:{machine.port}/login#" in up.stdout
     assert "/login#" not in (machine.home / "logs" / "up.log").read_text()
 
+    # Nothing that a fork finds loaded may trouble it.
+    logs = [(machine.home / "logs" / f"{name}.log").read_text() for name in ("worker-1", "beat")]
+    assert not [log for log in logs if "Warning" in log]
+
     doctor = json.loads(machine.run("doctor", "-o", "json").stdout)
     wrong = {f["name"]: f for f in doctor["findings"] if f["verdict"] != "ok"}
     assert set(wrong) <= {"model", "agents' user"}, wrong

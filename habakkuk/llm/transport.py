@@ -7,10 +7,15 @@ import httpx2
 from habakkuk.core.lines import Calls, LineBackend, LineTransport
 
 
-def line_client(calls: Calls, stall_timeout: float) -> httpx2.Client:
+def line_transport(calls: Calls) -> LineTransport:
+    """Return the connections of one provider."""
+    return LineTransport(LineBackend(calls))
+
+
+def line_client(lines: LineTransport, stall_timeout: float) -> httpx2.Client:
     """Return a client for one provider: no redirects, no proxies from the environment."""
     return httpx2.Client(
-        transport=LineTransport(LineBackend(calls)),
+        transport=lines,
         timeout=line_timeout(stall_timeout),
         trust_env=False,
         follow_redirects=False,

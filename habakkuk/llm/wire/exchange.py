@@ -26,7 +26,7 @@ from habakkuk.core.lines import Call, Calls
 from habakkuk.core.text import shorten
 from habakkuk.llm.contract import AuthFailed, Endpoint, ModelMissing, NetworkFailed, Profile
 from habakkuk.llm.faults import Fault, hide_secrets, plain_headers, read_fault, translate
-from habakkuk.llm.transport import line_client, line_timeout
+from habakkuk.llm.transport import line_client, line_timeout, line_transport
 from habakkuk.llm.types import LlmEvent, LlmRequest, ModelRef, Usage
 from habakkuk.llm.wire.outgoing import call_ids
 from habakkuk.llm.wire.sse import Event, TooLong, events
@@ -80,10 +80,10 @@ class StreamProvider(ABC, Generic[Piece]):
         """Make the client; nothing is sent. Raises ConfigurationError for an impossible URL."""
         self._endpoint = endpoint
         self._calls = Calls()
-        self._http = line_client(self._calls, endpoint.stall_timeout)
+        self._lines = line_transport(self._calls)
         self._waits = {"timeout": line_timeout(endpoint.stall_timeout).as_dict()}
         try:
-            self._client = self._make_client(self._http)
+            self._client = self._make_client(line_client(self._lines, endpoint.stall_timeout))
         except httpx2.InvalidURL as error:
             raise ConfigurationError(
                 f"providers.{endpoint.name}.base_url: {endpoint.address!r} is no URL: {error}"
@@ -177,7 +177,9 @@ class StreamProvider(ABC, Generic[Piece]):
             content=orjson.dumps(body),
             extensions=self._waits,
         )
-        response = self._http.send(request, stream=True)
+        # Not by the client: cookies, redirects and logins are nothing for a model service.
+        response = self._lines.handle_request(request)
+        response.request = request
         try:
             if not response.is_success:
                 response.read()

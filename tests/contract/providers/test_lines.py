@@ -22,7 +22,7 @@ from habakkuk.core.lines import (
     LineTransport,
     Plug,
 )
-from habakkuk.llm.transport import line_client
+from habakkuk.llm.transport import line_client, line_transport
 from tests.fakes.model_server import ModelServer
 
 # Self-signed for 127.0.0.1, made for these tests; it secures nothing.
@@ -44,7 +44,7 @@ def tls(server: ModelServer) -> Iterator[str]:
 def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[httpx2.Client, Calls]]:
     monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
     calls = Calls()
-    with line_client(calls, stall_timeout=300.0) as client:
+    with line_client(line_transport(calls), stall_timeout=300.0) as client:
         yield client, calls
 
 
@@ -126,7 +126,11 @@ def test_a_call_inside_tls_is_cut(client: tuple[httpx2.Client, Calls]) -> None:
 
 def test_an_unknown_certificate_is_refused() -> None:
     calls = Calls()
-    with ModelServer() as server, tls(server) as url, line_client(calls, 5.0) as http:
+    with (
+        ModelServer() as server,
+        tls(server) as url,
+        line_client(line_transport(calls), 5.0) as http,
+    ):
         with pytest.raises(httpx2.ConnectError, match="certificate"):
             http.get(f"{url}/models")
 

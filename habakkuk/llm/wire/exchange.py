@@ -316,7 +316,8 @@ def _loaded(data: str) -> Any:
     try:
         return orjson.loads(data)
     except ValueError:
-        pass
+        if not data.lstrip().startswith("{"):
+            return None
     try:
         # The slower one takes what services really send: NaN, and halves of an emoji in two events.
         return json.loads(data)

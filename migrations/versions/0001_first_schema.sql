@@ -50,7 +50,7 @@ CREATE INDEX jobs_ended ON jobs (state, finished) WHERE finished IS NOT NULL;
 CREATE INDEX jobs_key_alive ON jobs (serial_key, seq) WHERE state IN ('pending', 'running', 'waiting');
 CREATE UNIQUE INDEX jobs_one_running ON jobs (serial_key) WHERE state = 'running' AND serial_key IS NOT NULL;
 CREATE INDEX jobs_pending ON jobs (queue, priority, run_at, seq) WHERE state = 'pending';
-CREATE INDEX jobs_running ON jobs (lease_until) WHERE state = 'running';
+CREATE INDEX jobs_running ON jobs (id) WHERE state = 'running';
 
 CREATE TABLE usage (
     id BIGINT GENERATED ALWAYS AS IDENTITY,

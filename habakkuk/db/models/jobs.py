@@ -73,7 +73,7 @@ class Job(Base):
             postgresql_where=text("state = 'pending'"),
         ),
         Index("jobs_key_alive", "serial_key", "seq", postgresql_where=text(_ALIVE)),
-        Index("jobs_running", "lease_until", postgresql_where=text("state = 'running'")),
+        Index("jobs_running", "id", postgresql_where=text("state = 'running'")),
         Index("jobs_ended", "state", "finished", postgresql_where=text("finished IS NOT NULL")),
     )
 

@@ -19,7 +19,7 @@ _ENQUEUE = statement(
     " ON CONFLICT (id) DO NOTHING RETURNING id"
 )
 _CLAIM_ONE = statement(
-    "WITH c AS (SELECT j.id FROM jobs j WHERE j.id = :id AND j.state = 'pending'"
+    "WITH c AS (SELECT j.id FROM jobs j WHERE j.id = :id AND $pending"
     " AND j.run_at <= now() AND j.crashes < $poison AND $head"
     " FOR NO KEY UPDATE OF j SKIP LOCKED)"
     " UPDATE jobs j SET $fresh_lease FROM c WHERE j.id = c.id RETURNING $columns"

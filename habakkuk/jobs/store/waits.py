@@ -45,8 +45,8 @@ _RESOLVE = statement(
     " AND (expires_at IS NULL OR expires_at >= clock_timestamp()) RETURNING job_id"
 )
 _WAKE = statement(
-    "UPDATE jobs SET state = 'pending', run_at = clock_timestamp()"
-    " WHERE id = :id AND state = 'waiting' RETURNING queue"
+    "UPDATE jobs j SET state = 'pending', run_at = clock_timestamp()"
+    " WHERE j.id = :id AND $waiting RETURNING j.queue"
 )
 _LOCK_EXPIRED = statement(
     "SELECT j.id FROM jobs j WHERE j.id IN (SELECT w.job_id FROM waits w"
@@ -57,8 +57,8 @@ _EXPIRE = statement(
     "WITH w AS (UPDATE waits SET resolved_at = clock_timestamp(), outcome = 'expired'"
     " WHERE job_id = ANY(:ids) AND resolved_at IS NULL AND expires_at < clock_timestamp()"
     " RETURNING job_id)"
-    " UPDATE jobs SET state = 'pending', run_at = clock_timestamp()"
-    " WHERE id IN (SELECT job_id FROM w) AND state = 'waiting'"
+    " UPDATE jobs j SET state = 'pending', run_at = clock_timestamp()"
+    " WHERE j.id IN (SELECT job_id FROM w) AND $waiting"
 )
 
 

@@ -6,10 +6,12 @@ import importlib
 import pkgutil
 from collections.abc import Iterator
 from contextlib import closing
+from typing import Any
 
 import psycopg2
 import pytest
 from sqlalchemy import TextClause, text
+from sqlalchemy.engine.default import DefaultDialect
 
 import habakkuk
 from habakkuk.db.engine import Database
@@ -42,6 +44,45 @@ def test_a_statement_can_be_prepared(name: str, database_url: str) -> None:
     assert statement.prepare is not None
     with closing(Database(database_url, pool_size=1).connect_alone("planner")) as connection:
         connection.cursor().execute(statement.prepare)
+
+
+# What names one job. Searched for among all pending or all living jobs, it would take longer with
+# every other job that waits, and with every dead entry that claims have left in those indexes.
+OF_ONE_JOB = sorted(
+    name
+    for name in FOUND
+    if name.startswith(
+        (
+            "habakkuk.jobs.store.lease._GUARD",
+            "habakkuk.jobs.store.lease._FINISH",
+            "habakkuk.jobs.store.queue._CLAIM_ONE",
+            "habakkuk.jobs.store.waits._PARK",
+            "habakkuk.jobs.store.waits._WAKE",
+            "habakkuk.conversations.store.hotpath._END",
+            "habakkuk.conversations.store.hotpath._TAKE",
+        )
+    )
+)
+
+
+@pytest.mark.parametrize("name", OF_ONE_JOB)
+def test_what_names_a_job_goes_through_no_other_jobs(name: str, database_url: str) -> None:
+    sql = str(FOUND[name].compile(dialect=DefaultDialect(paramstyle="numeric_dollar")))
+    with closing(Database(database_url, pool_size=1).connect_alone("planner")) as connection:
+        cursor = connection.cursor()
+        cursor.execute(f"EXPLAIN (GENERIC_PLAN, FORMAT JSON) {sql}")
+        (((plan,),),) = cursor.fetchall()
+    for scan in scans(plan["Plan"]):
+        if scan.get("Index Name") in {"jobs_pending", "jobs_key_alive"}:
+            assert "serial_key" in scan.get("Index Cond", ""), scan
+        assert scan["Node Type"] != "Seq Scan", scan
+
+
+def scans(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    if "Scan" in node["Node Type"] and node.get("Relation Name") in {"jobs", None}:
+        yield node
+    for child in node.get("Plans", ()):
+        yield from scans(child)
 
 
 @pytest.fixture

@@ -58,7 +58,7 @@ def test_what_a_worker_finds_by_itself_is_there(loaded: dict[str, Any]) -> None:
         "habakkuk.tools.core.exec",
         "habakkuk.commands.stop",
         "habakkuk.llm.providers.openai.adapter",
-        "openai.resources.chat.completions.completions",
+        "openai",
         "celery.apps.worker",
         "celery.apps.beat",
         "workers.life",

@@ -191,6 +191,8 @@ class Database:
             timeout=_POOL_SECONDS,
             # All are in autocommit, and a transaction says BEGIN and COMMIT itself.
             reset_on_return=None,
+            # The one used last knows its statements and has its tables at hand.
+            use_lifo=True,
         )
 
     @contextmanager

@@ -17,6 +17,8 @@ from scripts.harness.figures import spread
 from scripts.harness.progress import Progress
 
 Report = dict[str, Any]
+_LOOPS = 5
+_LOOP_LENGTH = 1_000_000
 _LARGE_KEYS = ("ttft_added_ms", "turn_ms", "cpu_ms_per_turn", "turns_per_s_at_32")
 
 
@@ -48,6 +50,7 @@ class Bench:
             if plan.parked:
                 self._step("parked turns", lambda: self._parked(stage))
             self._report["start_s"] = {**spread(stage.starts), "first": round(stage.starts[0], 2)}
+        self._report["machine"]["loop_ms_after"] = min(_loop_ms() for _ in range(_LOOPS))
         self._report["failed_turns"] = len(self._tally.failures)
         self._report["failures"] = self._tally.failures[:5]
         return self._report
@@ -113,7 +116,17 @@ def machine() -> Report:
         "cores": os.cpu_count(),
         "load_before": round(os.getloadavg()[0], 2),
         "at": time.strftime("%Y-%m-%d %H:%M"),
+        "loop_ms": min(_loop_ms() for _ in range(_LOOPS)),
     }
+
+
+def _loop_ms() -> float:
+    """Return the CPU time of a fixed loop: one machine may be half as fast as an hour before."""
+    began = time.process_time()
+    total = 0
+    for number in range(_LOOP_LENGTH):
+        total += number
+    return round(1000 * (time.process_time() - began), 1)
 
 
 def large_ratios(before: Report, after: Report) -> Report:

@@ -9,6 +9,7 @@ from scripts.benches.bars import Bar
 
 _SESSION = "session_"
 _LARGE = 100
+_LOOPS = ("loop_ms", "loop_ms_after")
 _VERDICTS = {True: "holds", False: "BROKEN", None: "not measured"}
 
 
@@ -16,6 +17,8 @@ def lines(report: Mapping[str, Any], bars: Sequence[Bar]) -> Iterator[str]:
     """Yield the lines of a report."""
     machine = report["machine"]
     yield f"{machine['cores']} cores, load {machine['load_before']} before, {machine['at']}"
+    loops = " and ".join(f"{machine[key]:.0f} ms" for key in _LOOPS if key in machine)
+    yield f"a million additions in Python: {loops}"
     yield ""
     yield from _rows(_figures(report), ("", "p50", "p95"))
     yield ""

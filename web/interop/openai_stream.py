@@ -51,8 +51,8 @@ class CompletionStream:
         ended = yield from self._live(answer)
         if ended is None:
             return
-        yield from self._end(answer, *ended)
-        yield sse("[DONE]")
+        # In one piece: each is a packet to the client and a wake-up of it.
+        yield b"".join((*self._end(answer, *ended), sse("[DONE]")))
 
     def _live(self, answer: AnswerText) -> Generator[bytes, None, Ended | None]:
         """Yield text as it comes; return the turn once it ended, None when the client has gone."""

@@ -123,6 +123,7 @@ class _Sending:
                 self.end(DeliveryState.SENT, last=sent)
                 return
             self._mark(sent)
+            self._context.moved_on_elsewhere()
         self.end(DeliveryState.SENT)
 
     def end(self, state: DeliveryState, error: str | None = None, last: Mark | None = None) -> None:

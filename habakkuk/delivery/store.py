@@ -46,6 +46,9 @@ _MARK = text(f"""{_HELD}, marked AS (
     ), begun AS (
         UPDATE deliveries d SET state = 'sending' FROM held
         WHERE d.id = held.id AND d.state = 'pending'
+    ), moved_on AS (
+        UPDATE jobs j SET attempt = 0, crashes = 0
+        FROM held WHERE j.id = held.id AND :moved_on AND (j.attempt > 0 OR j.crashes > 0)
     )
     SELECT id FROM held
 """)
@@ -98,7 +101,11 @@ def plan(database: Database, lease: Lease, chunks: Sequence[Chunk]) -> bool:
 
 
 def mark(database: Database, lease: Lease, mark: Mark) -> bool:
-    """Note where one chunk stands; False when the lease is lost. SENDING counts an attempt."""
+    """Note where one chunk stands; False when the lease is lost.
+
+    SENDING counts an attempt. With SENT the job forgets its failures and crashes: each chunk has
+    all tries of its own.
+    """
     found = database.run(
         _MARK,
         id=lease.id,
@@ -108,6 +115,7 @@ def mark(database: Database, lease: Lease, mark: Mark) -> bool:
         platform_id=mark.platform_id,
         attempt=int(mark.state is ChunkState.SENDING),
         uncertain=int(mark.uncertain),
+        moved_on=mark.state is ChunkState.SENT,
     )
     return bool(found)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from habakkuk.core.failpoints import Failpoints
@@ -48,7 +48,7 @@ class RunningJob:
 
     @property
     def job(self) -> Job:
-        """The row as it was claimed."""
+        """The row as it was claimed; after moved_on_elsewhere without failures and crashes."""
         return self._job
 
     @property
@@ -95,6 +95,10 @@ class RunningJob:
         """Forget the crashes, when there were any. After guard_change."""
         if self._job.crashes > 0:
             leases.progressed(work, self._lease)
+
+    def moved_on_elsewhere(self) -> None:
+        """Note that a committed statement of the handler's own store forgot what failed so far."""
+        self._job = replace(self._job, attempt=0, crashes=0)
 
     def finish(self, work: Work, state: JobState, **detail: Any) -> None:
         """End the job inside `work`; `result=` and `error=` are stored."""

@@ -33,7 +33,7 @@ class JobContext(Protocol):
 
     @property
     def job(self) -> Job:
-        """The row as it was claimed."""
+        """The row as it was claimed; after moved_on_elsewhere without failures and crashes."""
         ...
 
     @property
@@ -66,6 +66,13 @@ class JobContext(Protocol):
 
     def progressed(self, work: Work) -> None:
         """Say that the job moved on: crashes above 0 go back to 0. After guard_change."""
+        ...
+
+    def moved_on_elsewhere(self) -> None:
+        """Note that a committed statement of the handler's own store forgot what failed so far.
+
+        That is attempts and crashes: the run has all of its tries again.
+        """
         ...
 
     def finish(self, work: Work, state: JobState, **detail: Any) -> None:

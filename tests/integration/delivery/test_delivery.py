@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from habakkuk.core.errors import NotFound, Unavailable
 from habakkuk.gateway.intake import Fate
-from tests.fakes.platform import DROP_AFTER, DROP_BEFORE, Plan, Shown, refuse
+from tests.fakes.platform import DROP_AFTER, DROP_BEFORE, TAKE, Plan, Shown, refuse
 from tests.fakes.stack import Points, until
 from tests.integration.delivery.conftest import Phone, Phones
 
@@ -100,6 +100,35 @@ def test_a_refusal_is_tried_again_when_the_receiver_says(phones: Phones) -> None
     assert (chunk.attempts, chunk.uncertain) == (2, 0)
     assert len(phone.platform.posts) == 2
     assert len({post.key for post in phone.platform.posts}) == 1
+
+
+def test_each_part_of_an_answer_has_all_tries(phones: Phones) -> None:
+    """Two refusals of each part exceed the tries of one job; no part uses up its own."""
+    phone = phones(limit=100)
+    refused = refuse(503, retry_after="0")
+    phone.platform.plans.extend([refused, refused, TAKE, refused, refused])
+    points = Points({"delivery.plan.after": 1}, lambda: _allow(phone, tries=3))
+    phone.stack.start(points)
+    phone.say("go [[tokens 30]]")
+    phone.delivery("sent")
+    tries = [chunk.attempts for chunk in phone.rows("delivery_chunks")]
+    assert tries[:2] == [3, 3]
+
+
+def test_a_part_that_goes_out_clears_its_worker_of_earlier_crashes(phones: Phones) -> None:
+    """Else a long answer would be taken for what kills workers, and go on in the probe."""
+    phone = phones(limit=100)
+    points = Points({"delivery.send.before": 2})
+    phone.stack.start(points)
+    phone.say("go [[tokens 30]]")
+    until(lambda: points.passed.count("delivery.send.before") == 2)
+    phone.stack.stop()
+    assert len(phone.texts()) == 1
+    _free(phone)
+    assert _delivery_job(phone).crashes == 1
+    phone.stack.start()
+    phone.delivery("sent")
+    assert _delivery_job(phone).crashes == 0
 
 
 def test_a_later_time_that_the_receiver_names_is_kept(phones: Phones) -> None:
@@ -268,6 +297,13 @@ def test_where_nothing_can_be_sent_nobody_is_asked(phones: Phones) -> None:
 def _delivery_job(phone: Phone) -> Any:
     (job,) = (row for row in phone.rows("jobs") if row.kind == "delivery")
     return job
+
+
+def _allow(phone: Phone, tries: int) -> None:
+    """Let the delivery's job fail for good after so many tries: a day's worth takes too long."""
+    phone.stack.container.database.run(
+        text("UPDATE jobs SET max_attempts = :tries WHERE kind = 'delivery'"), tries=tries
+    )
 
 
 def _free(phone: Phone) -> None:

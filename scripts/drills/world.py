@@ -207,15 +207,19 @@ class World:
                 program.kill()
         if self._nursery is not None:
             self._nursery.close()
-        self._end_probes()
+        self._end_the_rest()
         self.records.close()
         self.valkey.kill()
         self.postgres.kill()
         if not self.options.keep:
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _end_probes(self) -> None:
-        """End the probe that outlived its worker: it has a session of its own."""
+    def _end_the_rest(self) -> None:
+        """End what nobody here knows by now.
+
+        That is the probe that outlived its worker, and what was just being started when the drill
+        was interrupted.
+        """
         ours = f"HABAKKUK_HOME={self.home}".encode()
         for place in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):

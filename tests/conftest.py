@@ -21,7 +21,7 @@ import pytest
 import redis
 import structlog
 
-from tests.databases import Databases, end_run, open_databases, truncate
+from tests.databases import Databases, empty, end_run, open_databases
 from tests.servers import PostgresServer, Server, ValkeyServer
 
 
@@ -38,11 +38,20 @@ _LOOPBACK = ["127.0.0.1", "::1"]
 _SERVERS = {"databases", "redis_url", "redis_server", "postgres_server"}
 _DATABASE_URL = os.environ.get("HABAKKUK_TEST_DATABASE_URL")
 _REDIS_URL = os.environ.get("HABAKKUK_TEST_REDIS_URL")
+_WORKER = os.environ.get("PYTEST_XDIST_WORKER")
 
 Kind = TypeVar("Kind", bound=Server)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Open the network where it is needed, and let processes share the work well."""
+    _open_loopback(items)
+    if _WORKER is not None:
+        # What takes long begins first, or everybody would wait for it at the end.
+        items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+def _open_loopback(items: list[pytest.Item]) -> None:
     """Open loopback to all but the unit tests: setup.cfg closes the network for every test."""
     for item in items:
         suite = item.path.relative_to(_ROOT).parts[0]
@@ -117,8 +126,8 @@ def empty_database_url(databases: Databases) -> Iterator[str]:
 def redis_url() -> Iterator[str]:
     """A Redis of this test process, emptied before each test that takes it."""
     if _REDIS_URL is not None:
-        worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0")
-        yield f"{_REDIS_URL.rstrip('/')}/{worker.removeprefix('gw')}"
+        number = (_WORKER or "gw0").removeprefix("gw")
+        yield f"{_REDIS_URL.rstrip('/')}/{number}"
         return
     for server in _running(ValkeyServer):
         yield server.url()
@@ -140,7 +149,7 @@ def postgres_server() -> Iterator[PostgresServer]:
 def _empty_stores(request: pytest.FixtureRequest) -> None:
     """Empty what the test takes before it, so that a failed test's rows can be looked at."""
     if "database_url" in request.fixturenames:
-        truncate(request.getfixturevalue("database_url"))
+        empty(request.getfixturevalue("database_url"))
     if "redis_url" in request.fixturenames:
         client = redis.Redis.from_url(request.getfixturevalue("redis_url"), socket_timeout=5)
         client.flushdb()

@@ -16,6 +16,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.databases import connected
 from tests.fakes.model_server import ModelServer
 from tests.fakes.stack import CONFIG, until
 from tests.integration.deploy.compose import ROOT, own, services
@@ -81,6 +82,13 @@ class Deployment:
                 stderr=log,
             )
 
+    def workers_are_there(self) -> bool:
+        """Say whether as many workers have said that they live as there are services of them."""
+        services = [name for name in self.services if name.startswith("worker-")]
+        with connected(self._replaced["DATABASE_URL"]) as line, line.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM workers")
+            return cursor.fetchall() == [(len(services),)]
+
     def healthy(self, service: str) -> bool:
         assert self.processes[service].poll() is None, self.said(service)
         check: list[str] = self.services[service]["healthcheck"]["test"]
@@ -143,6 +151,8 @@ def test_a_person_signs_in_and_is_answered(
 
 
 def _wait(deployment: Deployment) -> None:
+    # A check is a program of its own: asked while all the others start, it would hold them up.
+    until(deployment.workers_are_there, 90)
     for service, one in deployment.services.items():
         if "healthcheck" in one:
             until(partial(deployment.healthy, service), 90)

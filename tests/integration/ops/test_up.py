@@ -20,7 +20,10 @@ import pytest
 from habakkuk.ops.home import HomeFolder, data_folder
 from habakkuk.ops.identity import ProcessIdentity
 from habakkuk.ops.port import free_port
-from habakkuk.ops.run_file import read_last_run, read_run
+from habakkuk.ops.run_file import RunFile, read_last_run, read_run
+
+# On one worker: each would start all of it anew.
+pytestmark = pytest.mark.xdist_group("up")
 
 ROOT = Path(__file__).parents[3]
 DEADLINE = 90.0
@@ -32,17 +35,11 @@ class Machine:
     def __init__(self, root: Path) -> None:
         self.home = root
         self.port = free_port()
-        self.environment = {
-            **os.environ,
-            "HABAKKUK_HOME": str(root),
-            "HABAKKUK_LISTEN": f"127.0.0.1:{self.port}",
-            "PYTHONPATH": str(ROOT),
-        }
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "web.cli", *words],
-            env=self.environment,
+            env=self._environment(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -50,8 +47,34 @@ class Machine:
             check=False,
         )
 
+    def _environment(self) -> dict[str, str]:
+        # As it is now: each test takes the developer's own settings out of it.
+        return {
+            **os.environ,
+            "HABAKKUK_HOME": str(self.home),
+            "HABAKKUK_LISTEN": f"127.0.0.1:{self.port}",
+            "PYTHONPATH": str(ROOT),
+        }
+
     def up(self) -> subprocess.CompletedProcess[str]:
         return self.run("up", "--detach", "--no-local-model")
+
+    def started(self) -> RunFile:
+        """Return what runs, started by now: the tests share one home."""
+        if read_run(self.home) is None:
+            up = self.up()
+            assert up.returncode == 0, up.stdout + up.stderr
+        run = read_run(self.home)
+        assert run is not None
+        return run
+
+    def killed(self) -> RunFile:
+        """Kill `up` as a crash would, with its processes left behind; return what ran."""
+        run = self.started()
+        run.up.send(signal.SIGKILL)
+        assert run.up.wait(10)
+        assert read_run(self.home) is None
+        return run
 
     def processes(self) -> dict[str, ProcessIdentity]:
         run = read_last_run(self.home)
@@ -68,8 +91,7 @@ class Machine:
             line.close()
 
 
-@pytest.fixture
-def machine() -> Iterator[Machine]:
+def made_machine() -> Iterator[Machine]:
     folder = Path(tempfile.mkdtemp(prefix="hab-up-", dir="/tmp"))
     made = Machine(folder / "home")
     yield made
@@ -79,7 +101,20 @@ def machine() -> Iterator[Machine]:
     shutil.rmtree(data, ignore_errors=True)
 
 
+@pytest.fixture(scope="module")
+def machine() -> Iterator[Machine]:
+    """A home that tests share: in whatever order, each finds or makes what it begins with."""
+    yield from made_machine()
+
+
+@pytest.fixture
+def new_machine() -> Iterator[Machine]:
+    """A home where nothing has ever run."""
+    yield from made_machine()
+
+
 def test_up_serves_and_down_ends_all_of_it(machine: Machine) -> None:
+    machine.run("down")
     up = machine.up()
     assert up.returncode == 0, up.stdout + up.stderr
     processes = machine.processes()
@@ -109,9 +144,7 @@ def test_up_serves_and_down_ends_all_of_it(machine: Machine) -> None:
 
 
 def test_a_second_up_says_that_one_runs(machine: Machine) -> None:
-    machine.up()
-    run = read_run(machine.home)
-    assert run is not None
+    run = machine.started()
 
     second = machine.up()
 
@@ -122,13 +155,7 @@ def test_a_second_up_says_that_one_runs(machine: Machine) -> None:
 
 
 def test_kill_9_leaves_nothing_that_the_next_up_does_not_adopt(machine: Machine) -> None:
-    machine.up()
-    before = machine.processes()
-    run = read_run(machine.home)
-    assert run is not None
-    run.up.send(signal.SIGKILL)
-    assert run.up.wait(10)
-    assert read_run(machine.home) is None
+    before = machine.killed().processes
 
     assert machine.up().returncode == 0
 
@@ -141,11 +168,7 @@ def test_kill_9_leaves_nothing_that_the_next_up_does_not_adopt(machine: Machine)
 
 
 def test_down_ends_what_a_killed_up_left(machine: Machine) -> None:
-    machine.up()
-    run = read_run(machine.home)
-    assert run is not None
-    run.up.send(signal.SIGKILL)
-    assert run.up.wait(10)
+    run = machine.killed()
 
     down = machine.run("down")
 
@@ -154,8 +177,7 @@ def test_down_ends_what_a_killed_up_left(machine: Machine) -> None:
 
 
 def test_a_crashed_process_is_back_and_named_in_the_log(machine: Machine) -> None:
-    machine.up()
-    first = machine.processes()["worker-1"]
+    first = machine.started().processes["worker-1"]
 
     first.send(signal.SIGKILL)
     deadline = time.monotonic() + DEADLINE
@@ -166,7 +188,8 @@ def test_a_crashed_process_is_back_and_named_in_the_log(machine: Machine) -> Non
     assert "worker-1 was killed by SIGKILL" in (machine.home / "logs" / "up.log").read_text()
 
 
-def test_a_port_in_use_is_one_sentence(machine: Machine) -> None:
+def test_a_port_in_use_is_one_sentence(new_machine: Machine) -> None:
+    machine = new_machine
     with socket.create_server(("127.0.0.1", machine.port)):
         up = machine.run("up", "--no-local-model")
 
@@ -176,7 +199,8 @@ def test_a_port_in_use_is_one_sentence(machine: Machine) -> None:
     assert "HABAKKUK_LISTEN" in up.stderr
 
 
-def test_a_broken_config_is_named_before_anything_starts(machine: Machine) -> None:
+def test_a_broken_config_is_named_before_anything_starts(new_machine: Machine) -> None:
+    machine = new_machine
     machine.home.mkdir()
     (machine.home / "config.yaml").write_text("agnets: {}\n")
 
@@ -187,17 +211,17 @@ def test_a_broken_config_is_named_before_anything_starts(machine: Machine) -> No
     assert not (machine.home / "run.json").exists()
 
 
-def test_down_with_nothing_running_says_so(machine: Machine) -> None:
-    down = machine.run("down")
+def test_down_with_nothing_running_says_so(new_machine: Machine) -> None:
+    down = new_machine.run("down")
 
     assert down.returncode == 0
     assert "is not running" in down.stdout
 
 
-def test_a_local_model_that_is_no_model_is_refused(machine: Machine, tmp_path: Path) -> None:
+def test_a_local_model_that_is_no_model_is_refused(new_machine: Machine, tmp_path: Path) -> None:
     (tmp_path / "a.gguf").write_text("no model")
 
-    up = machine.run("up", "--local-model", str(tmp_path / "a.gguf"))
+    up = new_machine.run("up", "--local-model", str(tmp_path / "a.gguf"))
 
     assert up.returncode == 3
     assert "is no GGUF file" in up.stderr

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Literal, Protocol
 
 import pytest
@@ -19,10 +20,17 @@ from tests.integration.web.served import Served
 
 __all__ = ["model", "served", "stack"]
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# The first has no window to draw and takes half the time.
+_NAMES = (
+    "chromium-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+)
 _MISSING = (
-    "there is no Chromium; on Debian: apt-get install chromium. scripts/test does that itself"
-    " where it may"
+    "there is no Chromium; on Debian: apt-get install chromium-headless-shell. scripts/test does"
+    " that itself where it may"
 )
 _FLAGS = [
     "--no-sandbox",
@@ -33,6 +41,16 @@ _FLAGS = [
 ]
 # A condition that comes true late, on a busy machine, is true all the same.
 expect.set_options(timeout=15_000)
+
+
+_HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep each module in one process: its tests share one Chromium."""
+    for item in items:
+        if item.path.is_relative_to(_HERE):
+            item.add_marker(pytest.mark.xdist_group(f"browser-{item.path.stem}"))
 
 
 class Opening(Protocol):
@@ -48,8 +66,9 @@ class Opening(Protocol):
     ) -> Window: ...
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Chromium, ended with the module: while it runs nothing else here may use asyncio."""
     found = next(filter(None, map(shutil.which, _NAMES)), None)
     if found is None:
         pytest.fail(_MISSING, pytrace=False)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx2
 import openai
@@ -8,8 +9,17 @@ import pytest
 
 from scripts.drills.world import Options, World
 
+_HERE = Path(__file__).parent
 
-@pytest.fixture(scope="module")
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep these tests in one process: they share one world."""
+    for item in items:
+        if item.path.is_relative_to(_HERE):
+            item.add_marker(pytest.mark.xdist_group("e2e"))
+
+
+@pytest.fixture(scope="session")
 def world() -> Iterator[World]:
     """Web, two workers, both databases and the fake model, each a process."""
     with World(Options(forked=True)) as made:

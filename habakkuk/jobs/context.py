@@ -17,10 +17,11 @@ from habakkuk.jobs.types import Job, JobState, NewWait, Wait
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What every run of a process shares."""
+    """What every run of a process shares. `hand_back`: it gives away a job that moved on."""
 
     database: Database
     failpoints: Failpoints
+    hand_back: bool = False
 
 
 class RunningJob:
@@ -48,7 +49,7 @@ class RunningJob:
 
     @property
     def job(self) -> Job:
-        """The row as it was claimed; after moved_on_elsewhere without failures and crashes."""
+        """The row as it was claimed, without what progress made it forget since."""
         return self._job
 
     @property
@@ -95,10 +96,12 @@ class RunningJob:
         """Forget the crashes, when there were any. After guard_change."""
         if self._job.crashes > 0:
             leases.progressed(work, self._lease)
+            work.after_commit(self._moved_on)
 
     def moved_on_elsewhere(self) -> None:
         """Note that a committed statement of the handler's own store forgot what failed so far."""
-        self._job = replace(self._job, attempt=0, crashes=0)
+        self._job = replace(self._job, attempt=0)
+        self._moved_on()
 
     def finish(self, work: Work, state: JobState, **detail: Any) -> None:
         """End the job inside `work`; `result=` and `error=` are stored."""
@@ -154,6 +157,12 @@ class RunningJob:
         if parked:
             self.failpoints.hit("job.park.after")
         return parked
+
+    def _moved_on(self) -> None:
+        """Let the next check of the interrupt end this run, where others shall go on."""
+        self._job = replace(self._job, crashes=0)
+        if self._shared.hand_back:
+            self._interrupt.trip(Reason.STOPPING)
 
     def _about_to_finish(self) -> None:
         self.failpoints.hit("job.finish.before")

@@ -33,7 +33,7 @@ class JobContext(Protocol):
 
     @property
     def job(self) -> Job:
-        """The row as it was claimed; after moved_on_elsewhere without failures and crashes."""
+        """The row as it was claimed, without what progress made it forget since."""
         ...
 
     @property

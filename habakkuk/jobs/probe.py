@@ -1,4 +1,9 @@
-"""Run the jobs that killed their workers, one at a time, in a process that may die of them."""
+"""Run the jobs that killed their workers, one at a time, in a process that may die of them.
+
+A job that moves on is given back to the workers at once: the next one waits for its first step
+only. The probe stays for a while when nothing is left: where two kills in a row hit a job, the next
+is likely soon, and the start of a process takes longer than most steps.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,7 @@ from collections.abc import Sequence
 
 from habakkuk.core.clock import Clock
 from habakkuk.core.log import get_logger
+from habakkuk.db.engine import DatabaseAway
 from habakkuk.jobs.heartbeat import Heartbeat
 from habakkuk.jobs.host import JobSource
 from habakkuk.jobs.leases import Leases, lease_seconds
@@ -16,18 +22,24 @@ from habakkuk.jobs.runner import Runner, RunnerParts
 from habakkuk.jobs.store import queue as store
 from habakkuk.jobs.store.line import Line
 from habakkuk.jobs.store.queue import Owner
+from habakkuk.jobs.store.signals import notify_wakes
 
 _log = get_logger("jobs.probe")
 _START_SECONDS = 10.0
+_LOOK_SECONDS = 0.2
+_LINGER_SECONDS = 30.0
 
 
 class Probe:
     """The one probe of a host. A kill here sets the job aside; a graceful end gives it back."""
 
-    def __init__(self, source: JobSource, queues: Sequence[str]) -> None:
-        """Put the parts together for the jobs of these queues."""
+    def __init__(
+        self, source: JobSource, queues: Sequence[str], linger: float = _LINGER_SECONDS
+    ) -> None:
+        """Put the parts together for the jobs of these queues; end after `linger` idle seconds."""
         self._source = source
         self._queues = queues
+        self._linger = linger
         self._clock = Clock()
         self._refused = threading.Event()
         self._stopping = threading.Event()
@@ -42,6 +54,7 @@ class Probe:
             source.failpoints,
             self._clock,
             redactor=source.redactor,
+            hand_back=True,
         )
         self._runner = Runner(parts, {})
         self._heartbeat = Heartbeat(source.database.beside("habakkuk probe"), leases, self._clock)
@@ -49,15 +62,20 @@ class Probe:
         self._presence = Presence(source.database, number, ears, self._alone)
 
     def run(self) -> int:
-        """Run what waits for a probe and return how many jobs that were; 0 when one runs here."""
+        """Run what waits for a probe and return how many jobs that were.
+
+        0 when another one runs here. Ends when the database is away: what it held is then taken
+        over, and a worker starts the next probe.
+        """
         ran = 0
         self._presence.start()
         try:
             if self._begun():
                 self._source.warm()
                 self._heartbeat.start()
-                while not self._stopping.is_set() and self._run_one():
-                    ran += 1
+                ran = self._run_all()
+        except DatabaseAway as error:
+            _log.warning("the probe ends: the database is away", detail=error.detail)
         finally:
             self._heartbeat.stop()
             self._presence.stop()
@@ -68,13 +86,27 @@ class Probe:
         self._stopping.set()
         self._runner.stop()
 
+    def _run_all(self) -> int:
+        ran = 0
+        idle_since = self._clock.monotonic()
+        while not self._stopping.is_set():
+            if self._presence.held and self._run_one():
+                ran += 1
+                idle_since = self._clock.monotonic()
+            elif self._clock.monotonic() - idle_since >= self._linger:
+                break
+            else:
+                self._stopping.wait(_LOOK_SECONDS)
+        return ran
+
     def _run_one(self) -> bool:
         since = self._clock.monotonic()
         job = store.claim_poison(self._source.database, self._queues, self._owner)
         if job is None:
             return False
         _log.warning("running a job that killed its workers", job=job.id, crashes=job.crashes)
-        self._runner.run(job, since)
+        if not self._runner.run(job, since).over:
+            notify_wakes(self._source.database, [(job.queue, job.id)])
         return True
 
     def _begun(self) -> bool:

@@ -30,7 +30,10 @@ _log = get_logger("jobs")
 
 @dataclass(frozen=True)
 class RunnerParts:
-    """What a Runner is made of. `locks` None: no lock is shown in Redis."""
+    """What a Runner is made of.
+
+    `locks` None: no lock is shown in Redis. `hand_back`: jobs that moved on go on elsewhere.
+    """
 
     database: Database
     handlers: Mapping[str, JobHandler]
@@ -40,6 +43,7 @@ class RunnerParts:
     clock: Clock
     locks: LockKeeper | None = None
     redactor: Redactor = field(default_factory=Redactor)
+    hand_back: bool = False
 
 
 class Runner:
@@ -48,7 +52,7 @@ class Runner:
     def __init__(self, parts: RunnerParts, sizes: Mapping[str, int]) -> None:
         """Prepare a pool for each queue in `sizes`; threads start when they are needed."""
         self._parts = parts
-        self._shared = Surroundings(parts.database, parts.failpoints)
+        self._shared = Surroundings(parts.database, parts.failpoints, parts.hand_back)
         self._ending = Ending(parts.clock, parts.redactor)
         self._open = False
         self._stopping = False

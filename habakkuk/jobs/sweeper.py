@@ -20,6 +20,7 @@ from habakkuk.jobs.presence import host_number
 from habakkuk.jobs.runner import Runner
 from habakkuk.jobs.store import sweep as store
 from habakkuk.jobs.store import waits
+from habakkuk.jobs.store.fragments import POISON_CRASHES
 from habakkuk.jobs.store.lease import Lease
 from habakkuk.jobs.store.sweep import Due, Taken
 from habakkuk.jobs.types import Job, JobState
@@ -109,7 +110,10 @@ class Sweeper:
         _log.warning("took over a job", job=taken.id, crashes=taken.crashes, fence=taken.fence)
         if self._parts.locks is not None and taken.serial_key is not None:
             self._parts.locks.release(taken.serial_key, taken.fence, taken.owner_lock)
-        if self._parts.runner.offer(taken.queue, taken.id) is None:
+        if taken.crashes >= POISON_CRASHES and taken.queue in self._parts.runner.queues:
+            # Now, not when poison is looked for: the start of a process takes long enough.
+            self._parts.start_probe()
+        elif self._parts.runner.offer(taken.queue, taken.id) is None:
             self._parts.wake.wake(taken.queue, taken.id)
 
     def _gated(self, found: list[Due]) -> list[Due]:

@@ -29,7 +29,7 @@ _NOTE = text(
 
 
 class Play:
-    """`steps` of the payload in order: effect, kill-below, sleep, hang, progress, wait."""
+    """`steps` of the payload in order: effect, kill-first, sleep, hang, progress, wait."""
 
     kind = "play"
     queue = Queue.TURNS
@@ -52,10 +52,8 @@ class Play:
     def _step(self, context: JobContext, name: str, value: str) -> None:
         if name == "effect":
             self._effect(context, value)
-        elif name == "kill-below":
-            # Kills its process as long as the job has crashed less often than that.
-            if context.job.crashes < int(value):
-                os.kill(os.getpid(), signal.SIGKILL)
+        elif name == "kill-first":
+            self._kill(context, int(value))
         elif name == "sleep":
             context.interrupt.wait(float(value))
             context.interrupt.check()
@@ -73,6 +71,14 @@ class Play:
 
     def ended(self, work: Work, job: Job, state: JobState, reason: str) -> None:
         work.execute(_NOTE, job=job.id, name="ended", value=json.dumps([str(state), reason]))
+
+    def _kill(self, context: JobContext, most: int) -> None:
+        """Kill the first so many processes that run the job, whatever its row forgets of that."""
+        killed = Path(os.environ["TEST_EFFECTS"]).with_name(f"killed-by-{context.job.id}")
+        before = len(killed.read_bytes()) if killed.exists() else 0
+        if before < most:
+            killed.write_bytes(b"x" * (before + 1))
+            os.kill(os.getpid(), signal.SIGKILL)
 
     def _effect(self, context: JobContext, value: str) -> None:
         line = {"job": context.job.id, "note": value, "pid": os.getpid(), "at": time.monotonic()}

@@ -107,7 +107,7 @@ def test_a_worker_stops_while_the_broker_is_away(
 def test_a_job_that_kills_every_worker_is_set_aside_by_the_probe_alone(
     bench: Bench, programs: Programs
 ) -> None:
-    job = play(bench, "effect:begin", "kill-below:99")
+    job = play(bench, "effect:begin", "kill-first:99")
     other = play(bench, "effect:other")
     crash_twice(programs)
     last = programs.worker("last")
@@ -119,23 +119,25 @@ def test_a_job_that_kills_every_worker_is_set_aside_by_the_probe_alone(
     bench.reached(other, JobState.DONE)
 
 
-def test_a_bystander_that_moves_on_in_the_probe_is_back_at_zero(
+def test_a_bystander_that_moves_on_in_the_probe_goes_on_in_a_worker(
     bench: Bench, programs: Programs
 ) -> None:
-    job = play(bench, "kill-below:2", "progress", "effect:moved", "sleep:30")
+    job = play(bench, "kill-first:2", "effect:step", "progress", "sleep:0", "effect:end")
     crash_twice(programs)
-    programs.worker("last")
-    started(programs, job)
-    row = bench.job(job)
-    assert (row.state, row.crashes) == (JobState.RUNNING, 0)
-    assert (row.owner or "").startswith("probe@")
+    last = programs.worker("last")
+    bench.reached(job, JobState.DONE)
+    steps = [effect["pid"] for effect in programs.done_effects()]
+    in_the_probe, *in_the_worker = steps
+    assert in_the_probe != last.popen.pid
+    assert in_the_worker == [last.popen.pid] * 2
+    assert bench.job(job).crashes == 0
 
 
 def test_the_probe_finishes_its_job_though_its_worker_is_killed(
     bench: Bench, programs: Programs
 ) -> None:
     """Where workers die one after the other, its jobs would else wait until they stop dying."""
-    job = play(bench, "kill-below:2", "effect:probe", "sleep:1", "effect:end")
+    job = play(bench, "kill-first:2", "effect:probe", "sleep:1", "effect:end")
     crash_twice(programs)
     last = programs.worker("last")
     started(programs, job)
@@ -146,7 +148,7 @@ def test_the_probe_finishes_its_job_though_its_worker_is_killed(
 def test_the_probe_gives_its_job_back_when_its_worker_ends(
     bench: Bench, programs: Programs
 ) -> None:
-    job = play(bench, "kill-below:2", "effect:probe", "sleep:60")
+    job = play(bench, "kill-first:2", "effect:probe", "sleep:60")
     crash_twice(programs)
     last = programs.worker("last")
     started(programs, job)

@@ -196,6 +196,15 @@ def test_poison_starts_the_probe_and_is_not_offered(bench: Bench, sweep: Sweep) 
     assert bench.handler.runs == []
 
 
+def test_a_takeover_that_makes_poison_starts_the_probe_at_once(bench: Bench, sweep: Sweep) -> None:
+    lease = bench.claimed(lock=11)
+    bench.sql("UPDATE jobs SET crashes = 1 WHERE id = :i", i=lease.id)
+    bench.wake.woken.clear()
+    sweep.sweeper(bench.runner()).mend()
+    assert sweep.probes
+    assert (bench.wake.woken, bench.handler.runs) == ([], [])
+
+
 def test_without_poison_there_is_no_probe(bench: Bench, sweep: Sweep) -> None:
     bench.enqueue()
     sweeper = sweep.sweeper(bench.runner())

@@ -13,10 +13,11 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+import httpcore2
 import pytest
 import redis
 import structlog
@@ -29,7 +30,15 @@ def _configured(configure: Callable[..., None], **settings: Any) -> None:
     configure(**settings | {"cache_logger_on_first_use": False})
 
 
+def _trusting_once(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Let clients share what they trust: reading the certificates takes each 80 ms of CPU."""
+    kept = cache(lambda trust_env, *_places: make(_trust_env=trust_env))
+    places = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+    return lambda *, _trust_env=True: kept(_trust_env, *map(os.environ.get, places))
+
+
 _ROOT = Path(__file__).parent
+httpcore2.default_ssl_context = _trusting_once(httpcore2.default_ssl_context)
 # What a command prints is compared: the logs of a server in the same process stay out of it.
 structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
 # A logger that keeps its first configuration would keep that of one test for all later ones.

@@ -15,9 +15,6 @@ from scripts.drills.checker import Checker
 from scripts.drills.clients import INTERRUPTED_LINE, Patience, carry_out
 from scripts.drills.world import World
 
-# In one process: they share a world.
-pytestmark = pytest.mark.xdist_group("worker-killed")
-
 _number = itertools.count()
 # Those whose clients wait for their answer; the channel has its own tests and the drill.
 SURFACES = [Surface.CHAT, Surface.WHOLE, Surface.STREAM]

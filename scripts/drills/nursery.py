@@ -3,7 +3,8 @@
 A worker spends most of its start on imports; without them the same two processors manage five
 times as many kills. What a fork runs is the same program with the same arguments.
 
-One JSON line in, `{"argv", "env", "log"}`, starts a worker. Lines out: `{"pid"}` for each start, in
+One JSON line in, `{"program", "argv", "env", "log"}`, starts a worker: `run(argv, env)` of the
+module that is named. Lines out: `{"pid"}` for each start, in
 order, and `{"pid", "code"}` for each end. The end of the input ends the workers.
 """
 
@@ -69,8 +70,11 @@ _START_SECONDS = 60.0
 class Nursery:
     """The nursery as its user sees it."""
 
-    def __init__(self, environment: Mapping[str, str], log: Path) -> None:
-        """Start it; it imports at once."""
+    def __init__(
+        self, environment: Mapping[str, str], log: Path, program: str = "scripts.drills.worker"
+    ) -> None:
+        """Start it; it imports at once. `program` is the module that its forks run."""
+        self._program = program
         with log.open("ab") as out:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "scripts.drills.nursery"],
@@ -93,7 +97,12 @@ class Nursery:
         """Start one worker."""
         assert self._process.stdin is not None  # noqa: S101 - it was asked for
         with self._lock:
-            order = {"argv": list(argv), "env": dict(environment), "log": str(log)}
+            order = {
+                "program": self._program,
+                "argv": list(argv),
+                "env": dict(environment),
+                "log": str(log),
+            }
             self._process.stdin.write(json.dumps(order) + "\n")
             self._process.stdin.flush()
             return Fork(name, self._pids.get(timeout=_START_SECONDS), log, self._codes)
@@ -132,6 +141,10 @@ class Fork:
         if 0 in self._codes and not _exists(self.pid):
             return -signal.SIGKILL
         return self._codes.get(self.pid)
+
+    def has_ended(self) -> bool:
+        """Say whether it runs no more."""
+        return self.code is not None
 
     def signal(self, number: signal.Signals) -> None:
         """Send it a signal."""
@@ -230,7 +243,7 @@ def _become(order: dict[str, Any]) -> None:
         os.dup2(source, number)
     code = 0
     try:
-        importlib.import_module("scripts.drills.worker").run(order["argv"], order["env"])
+        importlib.import_module(order["program"]).run(order["argv"], order["env"])
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
         if isinstance(end.code, str):

@@ -4,52 +4,26 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
-import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from scripts.drills.nursery import Fork, Nursery
+
 ROOT = Path(__file__).parents[3]
-HERE = "tests.integration.jobs"
 
 
-class Process:
-    """One started program with its log."""
-
-    def __init__(self, argv: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
-        self.log = log
-        with log.open("ab") as out:
-            self.popen = subprocess.Popen(
-                [sys.executable, *argv],
-                cwd=ROOT,
-                env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=out,
-                start_new_session=True,
-            )
-
-    def kill(self) -> None:
-        self.popen.kill()
-        self.popen.wait()
-
-    def terminate(self) -> None:
-        self.popen.send_signal(signal.SIGTERM)
-
-    def has_ended(self) -> bool:
-        return self.popen.poll() is not None
-
-    def text(self) -> str:
-        return self.log.read_text()
+def start_nursery(folder: Path) -> Nursery:
+    """Start what forks the workers: it has done the imports, most of a worker's start."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return Nursery(environment, folder / "nursery.log", "tests.integration.jobs.worker_app")
 
 
 class Programs:
-    """Starts processes on one database and Redis, and kills at the end what still runs."""
+    """Starts workers on one database and Redis, and kills at the end what still runs."""
 
-    def __init__(self, folder: Path, database_url: str, redis_url: str) -> None:
+    def __init__(self, nursery: Nursery, folder: Path, database_url: str, redis_url: str) -> None:
+        self._nursery = nursery
         self._folder = folder
-        self._started: list[Process] = []
+        self._started: list[Fork] = []
         self.effects = folder / "effects"
         self.effects.touch()
         self.environment = {
@@ -58,22 +32,19 @@ class Programs:
             "TEST_EFFECTS": str(self.effects),
         }
 
-    def start(self, *argv: str, **environment: str) -> Process:
-        log = self._folder / f"{len(self._started)}.log"
-        process = Process(argv, {**self.environment, **environment}, log)
-        self._started.append(process)
-        return process
-
-    def worker(self, name: str, **environment: str) -> Process:
+    def worker(self, name: str, **environment: str) -> Fork:
         options = ("-P", "threads", "-c", "236", "-n", f"{name}@%h")
         quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat")
-        celery = ("-m", "celery", "-A", f"{HERE}.worker_app:celery", "worker")
-        return self.start(*celery, *options, *quiet, **environment)
+        variables = {**os.environ, "PYTHONPATH": str(ROOT), **self.environment, **environment}
+        log = self._folder / f"{len(self._started)}.log"
+        started = self._nursery.start(name, ("worker", *options, *quiet), variables, log)
+        self._started.append(started)
+        return started
 
     def done_effects(self) -> list[dict[str, object]]:
         return [json.loads(line) for line in self.effects.read_text().splitlines()]
 
     def close(self) -> None:
-        for process in self._started:
-            if not process.has_ended():
-                process.kill()
+        for worker in self._started:
+            if not worker.has_ended():
+                worker.kill()

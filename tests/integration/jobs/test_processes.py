@@ -16,16 +16,27 @@ from habakkuk.db.migrate import migrate
 from habakkuk.jobs.broker import RUN_JOB
 from habakkuk.jobs.types import JobState
 from habakkuk.jobs.wake import Producer
+from scripts.drills.nursery import Nursery
 from tests.integration.jobs.bench import Bench, until
-from tests.integration.jobs.processes import Programs
+from tests.integration.jobs.processes import Programs, start_nursery
 from tests.servers import PostgresServer, ValkeyServer
+
+# In one process: they share what forks their workers.
+pytestmark = pytest.mark.xdist_group("worker processes")
+
+
+@pytest.fixture(scope="module")
+def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
+    made = start_nursery(tmp_path_factory.mktemp("nursery"))
+    yield made
+    made.close()
 
 
 @pytest.fixture
 def programs(
-    tmp_path: Path, fresh_database_url: str, redis_server: ValkeyServer
+    nursery: Nursery, tmp_path: Path, fresh_database_url: str, redis_server: ValkeyServer
 ) -> Iterator[Programs]:
-    made = Programs(tmp_path, fresh_database_url, redis_server.url())
+    made = Programs(nursery, tmp_path, fresh_database_url, redis_server.url())
     yield made
     made.close()
 
@@ -58,7 +69,7 @@ def test_a_killed_workers_job_goes_on_in_the_other_worker(bench: Bench, programs
     job = play(bench, "effect:begin", "sleep:30", serial_key="s:1")
     started(programs, job)
     pid = programs.done_effects()[0]["pid"]
-    next(worker for worker in workers if worker.popen.pid == pid).kill()
+    next(worker for worker in workers if worker.pid == pid).kill()
     until(lambda: len(programs.done_effects()) == 2)
     row = bench.job(job)
     assert (row.state, row.crashes, row.attempt) == (JobState.RUNNING, 1, 0)
@@ -71,11 +82,11 @@ def test_a_stopped_worker_gives_its_jobs_back_and_ends_cleanly(
     worker = programs.worker("one")
     job = play(bench, "effect:begin", "sleep:60")
     started(programs, job)
-    worker.terminate()
+    worker.signal(signal.SIGTERM)
     until(worker.has_ended)
     row = bench.job(job)
     assert (row.state, row.crashes, row.attempt) == (JobState.PENDING, 0, 0)
-    assert worker.popen.returncode == 0
+    assert worker.code == 0
     assert bench.jobs.workers_alive() == []
     assert bench.sql("SELECT 1 FROM workers") == []
 
@@ -87,7 +98,7 @@ def test_a_stopped_worker_ends_even_when_a_job_does_not_let_go(
     job = play(bench, "effect:begin", "hang:60")
     started(programs, job)
     begun = time.monotonic()
-    worker.terminate()
+    worker.signal(signal.SIGTERM)
     until(worker.has_ended)
     # Ten seconds from the signal are what a supervisor grants before it kills.
     assert time.monotonic() - begun < 10
@@ -99,7 +110,7 @@ def test_a_worker_stops_while_the_broker_is_away(
     worker = programs.worker("one")
     until(bench.jobs.workers_alive)
     redis_server.kill()
-    worker.terminate()
+    worker.signal(signal.SIGTERM)
     until(worker.has_ended)
     assert bench.sql("SELECT 1 FROM workers") == []
 
@@ -128,8 +139,8 @@ def test_a_bystander_that_moves_on_in_the_probe_goes_on_in_a_worker(
     bench.reached(job, JobState.DONE)
     steps = [effect["pid"] for effect in programs.done_effects()]
     in_the_probe, *in_the_worker = steps
-    assert in_the_probe != last.popen.pid
-    assert in_the_worker == [last.popen.pid] * 2
+    assert in_the_probe != last.pid
+    assert in_the_worker == [last.pid] * 2
     assert bench.job(job).crashes == 0
 
 
@@ -152,7 +163,7 @@ def test_the_probe_gives_its_job_back_when_its_worker_ends(
     crash_twice(programs)
     last = programs.worker("last")
     started(programs, job)
-    last.terminate()
+    last.signal(signal.SIGTERM)
     bench.reached(job, JobState.PENDING)
     assert bench.job(job).crashes == 2
 
@@ -193,13 +204,16 @@ def waiting_messages(server: ValkeyServer) -> int:
 
 
 def test_a_job_outlives_a_crash_of_postgresql(
-    tmp_path: Path, postgres_server: PostgresServer, redis_server: ValkeyServer
+    nursery: Nursery,
+    tmp_path: Path,
+    postgres_server: PostgresServer,
+    redis_server: ValkeyServer,
 ) -> None:
     url = postgres_server.url("postgres")
     migrate(url)
     database = Database(url, pool_size=4, name="test")
     bench = Bench(database)
-    programs = Programs(tmp_path, url, redis_server.url())
+    programs = Programs(nursery, tmp_path, url, redis_server.url())
     try:
         worker = programs.worker("one")
         until(bench.jobs.workers_alive)
@@ -254,9 +268,9 @@ def test_a_kill_just_before_the_release_is_one_crash(bench: Bench, programs: Pro
     doomed = programs.worker("doomed", HABAKKUK_FAILPOINT="job.release.before=#1")
     job = play(bench, "effect:begin", "sleep:60")
     started(programs, job)
-    doomed.terminate()
+    doomed.signal(signal.SIGTERM)
     until(doomed.has_ended)
-    assert doomed.popen.returncode == -signal.SIGKILL
+    assert doomed.code == -signal.SIGKILL
     programs.worker("safe")
     until(lambda: len(programs.done_effects()) == 2)
     assert bench.job(job).crashes == 1

@@ -1,9 +1,20 @@
-"""`celery -A` for worker processes with the test handlers."""
+"""A worker process with the test handlers; a nursery forks it."""
 
 from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
 
 from habakkuk.core.config.settings import load_settings
 from tests.integration.jobs.source import build_source
 from workers.factory import make_celery
 
-celery = make_celery(load_settings(), build_source, "tests.integration.jobs.probe_app")
+_PROBE = "tests.integration.jobs.probe_app"
+
+
+def run(arguments: Sequence[str], variables: Mapping[str, str]) -> None:
+    """Be the worker that these arguments of Celery and these variables describe."""
+    # For the probe as well, which is started as a program and finds them there.
+    os.environ.clear()
+    os.environ.update(variables)
+    make_celery(load_settings(), build_source, _PROBE).start(argv=list(arguments))

@@ -26,6 +26,8 @@ from habakkuk.ops.identity import ProcessIdentity
 from habakkuk.ops.unit import Unit
 
 ROOT = Path(__file__).parents[3]
+# In one process: they share what runs.
+looking = pytest.mark.xdist_group("databases")
 
 
 class Place:
@@ -55,15 +57,26 @@ class Place:
             server.ended()
 
 
-@pytest.fixture
-def place() -> Iterator[Place]:
-    """A home with a short path, and no trace of it afterwards."""
+def made_place() -> Iterator[Place]:
     folder = Path(tempfile.mkdtemp(prefix="hab-ops-", dir="/tmp"))
     made = Place(folder / "home")
     yield made
     made.close()
     shutil.rmtree(folder)
     shutil.rmtree(made.data, ignore_errors=True)
+
+
+@pytest.fixture
+def place() -> Iterator[Place]:
+    """A home with a short path, and no trace of it afterwards."""
+    yield from made_place()
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Databases]:
+    """Databases that run, for tests that only look at them."""
+    for place in made_place():
+        yield place.start()
 
 
 def end(server: Unit) -> None:
@@ -110,11 +123,10 @@ def command(databases: Databases, *words: str) -> bytes:
         return line.recv(4096)
 
 
-def test_they_keep_what_is_committed_and_listen_on_no_port(place: Place) -> None:
-    databases = place.start()
-
+@looking
+def test_they_keep_what_is_committed_and_listen_on_no_port(running: Databases) -> None:
     settings = {
-        name: query(databases, f"SHOW {name}")
+        name: query(running, f"SHOW {name}")
         for name in ("fsync", "synchronous_commit", "listen_addresses", "max_connections")
     }
     assert settings == {
@@ -123,21 +135,21 @@ def test_they_keep_what_is_committed_and_listen_on_no_port(place: Place) -> None
         "listen_addresses": "",
         "max_connections": "300",
     }
-    assert query(databases, "SHOW server_encoding") == "UTF8"
-    assert b"noeviction" in command(databases, "CONFIG", "GET", "maxmemory-policy")
-    assert b"yes" in command(databases, "CONFIG", "GET", "appendonly")
+    assert query(running, "SHOW server_encoding") == "UTF8"
+    assert b"noeviction" in command(running, "CONFIG", "GET", "maxmemory-policy")
+    assert b"yes" in command(running, "CONFIG", "GET", "appendonly")
 
 
-def test_only_their_user_gets_to_the_sockets(place: Place) -> None:
-    databases = place.start()
-
-    folder = Path(str(make_url(databases.database_url).query["host"]))
+@looking
+def test_only_their_user_gets_to_the_sockets(running: Databases) -> None:
+    folder = Path(str(make_url(running.database_url).query["host"]))
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
+@looking
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has another user for them")
-def test_as_root_they_run_as_a_user_of_their_own(place: Place) -> None:
-    for server in place.start().servers:
+def test_as_root_they_run_as_a_user_of_their_own(running: Databases) -> None:
+    for server in running.servers:
         assert Path(f"/proc/{identity_of(server).pid}").stat().st_uid != 0
 
 

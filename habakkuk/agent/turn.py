@@ -193,8 +193,11 @@ class _Turn:
         messages = [item.message for item in self._stored]
         self._model = ModelStep(self._run, self._step, messages)
         finished = self._model.call()
+        if not _is_blank(finished):
+            return finished
+        self._run.ports.usage.write(self._run.spent)
         # The same step: whatever blank text was shown, the second answer's text follows it.
-        return self._model.call() if _is_blank(finished) else finished
+        return self._model.call()
 
     def _answer(self, finished: Finished) -> bool:
         """Store what the model said; True when that ends the turn."""

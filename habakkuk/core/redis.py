@@ -65,9 +65,9 @@ class RedisGate:
             return True
         return False
 
-    def blocking(self) -> Redis:
-        """Return a new client for reads that wait."""
-        return blocking_client(self._url)
+    def blocking(self, at_most: float | None = None) -> Redis:
+        """Return a new client for reads that wait, for ever or `at_most` so many seconds."""
+        return blocking_client(self._url, at_most)
 
     def close(self) -> None:
         """Close the command client."""
@@ -85,13 +85,13 @@ def command_client(url: str) -> Redis:
     )
 
 
-def blocking_client(url: str) -> Redis:
+def blocking_client(url: str, at_most: float | None = None) -> Redis:
     """Return a client whose reads may wait for ever; connecting still has its limit."""
     # redis-py refuses the keep-alive option on a unix socket, where it means nothing.
     keepalive = {} if url.startswith("unix:") else {"socket_keepalive": True}
     return Redis.from_url(
         url,
-        socket_timeout=None,
+        socket_timeout=at_most,
         socket_connect_timeout=_TIMEOUT_SECONDS,
         retry=Retry(NoBackoff(), 0),
         decode_responses=True,

@@ -233,9 +233,9 @@ class Database:
             try:
                 session = _Session(borrowed)
                 yield session
-            except BaseException:
+            except BaseException as error:
                 # Whatever state an error left it in, the next one may not find it there.
-                if not _is_idle(borrowed):
+                if not _is_idle(borrowed) or _is_outdated(error):
                     borrowed.invalidate()
                 raise
             finally:
@@ -302,6 +302,11 @@ def _is_idle(borrowed: PoolProxiedConnection) -> bool:
     )
 
 
+def _is_outdated(error: BaseException) -> bool:
+    """Whether a prepared statement is not what it was: a table changed under it, or it is gone."""
+    return isinstance(error, psycopg2.Error) and error.pgcode in _OUTDATED_STATES
+
+
 def _has_ended(driver: Any) -> bool:
     """Whether the server has closed a pooled connection, without a round trip.
 
@@ -328,6 +333,10 @@ def _storable() -> Iterator[None]:
         raise
 
 
+# "cached plan must not change result type"; the statement of that name does not exist.
+_OUTDATED_STATES = frozenset(
+    {errorcodes.FEATURE_NOT_SUPPORTED, errorcodes.INVALID_SQL_STATEMENT_NAME}
+)
 _AWAY_STATES = ("08", "57P")  # connection exceptions; administrator or crash shutdown
 # A lock that was not given in time, a deadlock.
 _BUSY_STATES = frozenset({errorcodes.LOCK_NOT_AVAILABLE, errorcodes.DEADLOCK_DETECTED})

@@ -12,6 +12,7 @@ from collections import deque
 from typing import Any
 
 from redis import Redis
+from redis.commands.core import Script
 
 from habakkuk.core.log import get_logger
 from habakkuk.core.redis import RedisAway, RedisGate
@@ -49,6 +50,7 @@ class Publisher:
         self._urgent = False
         self._stopped = False
         self._thread: threading.Thread | None = None
+        self._script: Script | None = None
 
     def publish(self, event: Event, *, urgent: bool) -> None:
         """Queue one event; `urgent` ends the gathering at once."""
@@ -92,17 +94,22 @@ class Publisher:
                     return
             self._send(gate, batch)
 
-    @staticmethod
-    def _send(gate: RedisGate, batch: list[Event]) -> None:
+    def _send(self, gate: RedisGate, batch: list[Event]) -> None:
+        def send(client: Redis) -> None:
+            if self._script is None:
+                self._script = client.register_script(_PUBLISH)
+            self._script(args=_arguments(batch))
+
         try:
-            gate.call(lambda client: _send_batch(client, batch))
+            gate.call(send)
         except RedisAway:
             _log.info("live events dropped, Redis is away", events=len(batch))
         except Exception:  # noqa: BLE001 - the top of the thread: a view may not end it
             _log.exception("live events dropped", events=len(batch))
 
 
-def _send_batch(client: Redis, batch: list[Event]) -> None:
+def _arguments(batch: list[Event]) -> list[str | int]:
+    """Return four an event: the streams are among them, since there is one server."""
     arguments: list[str | int] = [LIVE_CHANNEL, _MAX_EVENTS]
     for event in batch:
         keep = 0
@@ -112,8 +119,7 @@ def _send_batch(client: Redis, batch: list[Event]) -> None:
             keep = _KEEP_ENDED_SECONDS
         arguments += [stream_key(event.session), f"{event.fence}-{event.number}", event.encode()]
         arguments.append(keep)
-    # Four arguments an event, the stream among them: one server, so no keys are named.
-    client.register_script(_PUBLISH)(args=arguments)
+    return arguments
 
 
 def _continues(last: Event, event: Event) -> bool:

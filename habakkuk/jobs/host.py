@@ -126,7 +126,7 @@ class Host:
         ears = Ears(self._held, self._lost, self._leases.cancel, self.offer, self._leases.distrust)
         self._presence = Presence(source.database, self._number, ears)
         free = self.runner.free
-        self._ear = None if redis is None else ListReader(redis, free, self.runner.offer)
+        self._wakes = None if redis is None else ListReader(redis, free, self.runner.offer)
         self._opening = Loop("opening", self._begin)
         self._census = Loop("census", self._register)
 
@@ -180,9 +180,11 @@ class Host:
         """Give every job back and end the threads; False when a job did not let go in time."""
         self._opening.stop()
         self.runner.stop()
-        if self._ear is not None:
-            self._ear.stop()
+        if self._wakes is not None:
+            self._wakes.tell()
         idle = self.runner.wait_idle(seconds)
+        if self._wakes is not None:
+            self._wakes.stop()
         if not idle:
             _log.error("jobs did not stop in time", jobs=self.runner.active)
         for loop in (self._sweeper, self._census, self._heartbeat):
@@ -210,8 +212,8 @@ class Host:
         self._warmed = True
         if self._presence.held:
             self.runner.open()
-        if self._ear is not None:
-            self._ear.start()
+        if self._wakes is not None:
+            self._wakes.start()
         self._sweeper.start()
         self._census.start()
         self._opening.stop()

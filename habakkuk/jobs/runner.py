@@ -87,7 +87,9 @@ class Runner:
         return pool.offer(job_id)
 
     def free(self) -> dict[str, int]:
-        """Return the free slots of every queue that has some."""
+        """Return the free slots of every queue that has some; nothing while nothing is claimed."""
+        if not self._open:
+            return {}
         return {name: pool.free for name, pool in self._pools.items() if pool.free > 0}
 
     def stop(self) -> None:

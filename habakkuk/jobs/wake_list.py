@@ -14,7 +14,7 @@ from typing import Any
 from redis.exceptions import RedisError
 
 from habakkuk.core.log import get_logger
-from habakkuk.core.redis import PREFIX, RedisGate
+from habakkuk.core.redis import PREFIX, RedisAway, RedisGate
 from habakkuk.jobs.slots import Ticket
 
 _log = get_logger("jobs.wake")
@@ -22,6 +22,8 @@ _log = get_logger("jobs.wake")
 _MOST = 1000
 # How long one read waits: no longer than a queue whose slots were full may be left out.
 _POP_SECONDS = 1
+# A server that says nothing for longer is gone, and another may stand at its address.
+_SILENT_SECONDS = 3.0
 _PAUSE_SECONDS = 1.0
 _FULL_SECONDS = 0.05
 _JOIN_SECONDS = 2.0
@@ -81,9 +83,13 @@ class ListReader:
         """Start to pop."""
         self._thread.start()
 
-    def stop(self) -> None:
-        """Pop no more; what is popped meanwhile is pushed again."""
+    def tell(self) -> None:
+        """Pop no more; what is popped meanwhile is pushed again. Returns at once."""
         self._stopping.set()
+
+    def stop(self) -> None:
+        """Tell it to end and wait a little for that."""
+        self.tell()
         if self._thread.is_alive():
             self._thread.join(_JOIN_SECONDS)
 
@@ -91,14 +97,14 @@ class ListReader:
         while not self._stopping.is_set():
             try:
                 self._read()
-            except (RedisError, OSError) as error:
+            except (RedisAway, RedisError, OSError) as error:
                 _log.info("wake-ups are away", reason=type(error).__name__)
             except Exception:  # noqa: BLE001 - a loop top: the sweep finds the jobs
                 _log.exception("reading wake-ups failed")
             self._stopping.wait(_PAUSE_SECONDS)
 
     def _read(self) -> None:
-        client: Any = self._redis.blocking()
+        client: Any = self._redis.blocking(_SILENT_SECONDS)
         try:
             while not self._stopping.is_set():
                 queues = list(self._free())

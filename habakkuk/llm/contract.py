@@ -157,8 +157,13 @@ class Provider(Protocol):
 class UsageSink(Protocol):
     """Told of every call that used tokens, so that nothing is spent unseen."""
 
-    def record(self, model: ModelRef, usage: Usage, labels: Mapping[str, str]) -> None:
-        """Keep one call's usage. `labels` says who asked: session, turn, agent, user."""
+    def record(
+        self, model: ModelRef, usage: Usage, labels: Mapping[str, str], *, last: bool = True
+    ) -> None:
+        """Keep one call's usage. `labels` says who asked: session, turn, agent, user.
+
+        `last` is false when the router goes on to call again.
+        """
         ...
 
 

@@ -228,7 +228,7 @@ class Router:
         """Report what a broken call had used, where the provider said it."""
         used = error.usage if isinstance(error, NetworkFailed) else None
         if used is not None and self._usage is not None:
-            self._usage.record(ref, used, request.labels)
+            self._usage.record(ref, used, request.labels, last=False)
 
     def _maybe_rest(self, ref: ModelRef, error: LlmError) -> None:
         if isinstance(error, _TRANSIENT):

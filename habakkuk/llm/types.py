@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
+import orjson
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 
@@ -128,7 +129,9 @@ def blocks_from_json(value: object) -> tuple[Block, ...]:
 
 def blocks_from_text(text: str) -> tuple[Block, ...]:
     """Return the blocks of stored JSON text; raises pydantic.ValidationError when it is none."""
-    return BLOCKS.validate_json(text)
+    # Not `validate_json`: PostgreSQL writes 1e30 as a whole number, which would be read as one that
+    # our JSON writer does not take.
+    return BLOCKS.validate_python(orjson.loads(text))
 
 
 class StopReason(StrEnum):

@@ -23,6 +23,7 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from habakkuk.core.config.environment import replace_environment
+from habakkuk.core.errors import HabakkukError
 from habakkuk.ops.spawn import Program
 from habakkuk.ops.tether import tie_to
 
@@ -47,6 +48,10 @@ class Forked:
         return self.returncode
 
 
+class LoadFailed(Exception):
+    """What was to be shared does not import. A program of its own says so in its own log."""
+
+
 class Forks:
     """Imports once, in the background, and forks from then on."""
 
@@ -60,7 +65,7 @@ class Forks:
     def start(self, name: str, program: Program, log: int) -> Forked:
         """Start `python -m MODULE ARGUMENT…`. Only in the main thread, once nothing else runs.
 
-        Waits for the imports, and raises what they raised.
+        Waits for the imports. Raises LoadFailed when they failed, or the HabakkukError of theirs.
         """
         self._finish_loading()
         if threading.active_count() > 1:
@@ -68,10 +73,13 @@ class Forks:
         parent = os.getpid()
         # A signal between the fork and the end of our own handlers would be lost.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-        pid = os.fork()
-        if pid == 0:
-            _become(name, program, log, parent, before)
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        try:
+            pid = os.fork()
+            if pid == 0:
+                _become(name, program, log, parent, before)
+        finally:
+            # Also when there was no room for another process: this one must hear of its end.
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return Forked(pid)
 
     def _run(self) -> None:
@@ -87,8 +95,10 @@ class Forks:
             # The collector writes into what it looks at, and a page that is written is a copy.
             gc.collect()
             gc.freeze()
-        if self._failure is not None:
+        if isinstance(self._failure, HabakkukError):
             raise self._failure
+        if self._failure is not None:
+            raise LoadFailed(str(self._failure)) from self._failure
 
 
 def _become(
@@ -105,6 +115,9 @@ def _become(
         ctypes.CDLL(None).prctl(_PR_SET_NAME, name.encode(), 0, 0, 0)
         _take_place(program, log)
         code = _run_module(program.arguments[2], program.arguments[3:])
+    except SystemExit:
+        # The parent is gone: there is nobody to start for, and nobody to tell.
+        pass
     except BaseException:  # noqa: BLE001 - the top of a process
         traceback.print_exc()
     finally:

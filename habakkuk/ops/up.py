@@ -19,7 +19,7 @@ from habakkuk.ops.account import agent_user
 from habakkuk.ops.child import Child, start_tied
 from habakkuk.ops.console import PATIENT_SECONDS, Console
 from habakkuk.ops.databases import Databases, prepare_databases
-from habakkuk.ops.forks import Forks
+from habakkuk.ops.forks import Forks, LoadFailed
 from habakkuk.ops.home import HomeFolder, last_lines, prepare_home
 from habakkuk.ops.identity import ProcessIdentity, own_identity
 from habakkuk.ops.leftovers import end_leftovers
@@ -36,9 +36,10 @@ from habakkuk.ops.processes import (
 )
 from habakkuk.ops.readiness import Readiness
 from habakkuk.ops.run_file import RunFile, State, read_last_run, write_run
+from habakkuk.ops.spawn import Program
 from habakkuk.ops.stop import StopSignal
 from habakkuk.ops.supervisor import Supervisor
-from habakkuk.ops.unit import Start, Unit
+from habakkuk.ops.unit import Running, Start, Unit
 from habakkuk.ops.welcome import welcome
 
 _SLOW_SECONDS = 30.0
@@ -190,8 +191,15 @@ class Up:
     def _child(self, spec: ProcessSpec) -> Child:
         begin: Start = start_tied
         if self._forks is not None and spec.preloaded:
-            begin = partial(self._forks.start, spec.name)
+            begin = partial(self._fork, self._forks, spec.name)
         return Child(spec, self._variables(), self._setting.home.log(spec.name), begin)
+
+    def _fork(self, forks: Forks, name: str, program: Program, log: int) -> Running:
+        try:
+            return forks.start(name, program, log)
+        except LoadFailed as failure:
+            self._setting.console.say(f"{name} starts by itself: its libraries failed ({failure})")
+            return start_tied(program, log)
 
     def _variables(self) -> dict[str, str]:
         """Return what every child finds in its environment."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -97,7 +98,8 @@ class Tool:
     def parse(self, arguments: dict[str, Any]) -> ToolArgs:
         """Return the arguments, checked. Raises ToolError that says what is wrong with which."""
         try:
-            return self.args.model_validate(arguments)
+            # A copy: a tool may change what it is given, and the transcript may not change.
+            return self.args.model_validate(deepcopy(arguments))
         except ValidationError as error:
             faults = "; ".join(
                 f"{'.'.join(map(str, fault['loc'])) or 'arguments'}: {fault['msg']}"

@@ -53,7 +53,7 @@ CREATE INDEX jobs_pending ON jobs (queue, priority, run_at, seq) WHERE state = '
 CREATE INDEX jobs_running ON jobs (id) WHERE state = 'running';
 
 CREATE TABLE usage (
-    id BIGINT GENERATED ALWAYS AS IDENTITY,
+    id TEXT NOT NULL,
     at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
     turn_id TEXT,
     session_id TEXT,

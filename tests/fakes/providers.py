@@ -71,7 +71,9 @@ class RecordingUsage:
         """Start empty."""
         self.seen: list[tuple[ModelRef, Usage, dict[str, str]]] = []
 
-    def record(self, model: ModelRef, usage: Usage, labels: Mapping[str, str]) -> None:
+    def record(
+        self, model: ModelRef, usage: Usage, labels: Mapping[str, str], *, last: bool = True
+    ) -> None:
         """Keep it."""
         self.seen.append((model, usage, dict(labels)))
 

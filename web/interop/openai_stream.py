@@ -61,13 +61,16 @@ class CompletionStream:
             if self._frame.earlier:
                 yield from self._text(answer.replay(live.replay(session)))
             # It may have ended before this began to listen: the first look comes soon.
-            ended, patience = None, _FIRST_LOOK_SECONDS
+            ended, patience, begun = None, _FIRST_LOOK_SECONDS, False
             while ended is None and not self._gone():
                 event = subscription.get(patience)
                 patience = _LOOK_SECONDS
                 if event is not None:
+                    # A turn whose first event is not seen has said something before.
+                    missed = event.turn == self._frame.turn and not begun and event.number > 1
+                    begun = begun or event.turn == self._frame.turn
                     yield from self._text(answer.see(event))
-                    if answer.gap:
+                    if missed or answer.gap:
                         yield from self._text(answer.replay(live.replay(session)))
                 if event is None or (
                     event.type is EventType.TURN_ENDED and event.turn == self._frame.turn

@@ -78,5 +78,6 @@ def _message(role: str, blocks: str) -> Message:
 
 # A turn reads its whole session, of which all but the end was read by the turn before: a message
 # of the same words is the same message, and to check 400 of them anew takes 3 ms.
-_REMEMBERED_LENGTH = 4000
-_remembered = lru_cache(maxsize=4096)(_message)
+# In the worst case, all of them in scripts beyond the first, 25 MB; some 5 MB as a rule.
+_REMEMBERED_LENGTH = 1500
+_remembered = lru_cache(maxsize=2048)(_message)

@@ -8,14 +8,16 @@ from typing import Any
 
 from sqlalchemy import text
 
+from habakkuk.core.ids import random_id
 from habakkuk.db.engine import Call, Database
 from habakkuk.llm.types import ModelRef, Usage
 
 _ADD = text("""
-    INSERT INTO usage (turn_id, session_id, user_id, agent, provider, model, input, output,
+    INSERT INTO usage (id, turn_id, session_id, user_id, agent, provider, model, input, output,
                        cache_read, cache_write, reasoning)
-    VALUES (:turn_id, :session_id, :user_id, :agent, :provider, :model, :input, :output,
+    VALUES (:id, :turn_id, :session_id, :user_id, :agent, :provider, :model, :input, :output,
             :cache_read, :cache_write, :reasoning)
+    ON CONFLICT (id) DO NOTHING
 """)
 # A turn that was opened again begins anew.
 _OF_TURN = text("""
@@ -89,13 +91,24 @@ class UsageLedger:
         try:
             yield basket
         finally:
-            del self._baskets[turn_id]
-            for statement, row in basket.calls:
-                self._database.run(statement, **row)
+            # A turn that was taken over comes back while its old run hangs in a tool.
+            if self._baskets.get(turn_id) is basket:
+                del self._baskets[turn_id]
+            self.write(basket)
 
-    def record(self, model: ModelRef, usage: Usage, labels: Mapping[str, str]) -> None:
-        """Keep one call; at once when nobody collects."""
+    def write(self, basket: Basket) -> None:
+        """Write what is in a basket, now."""
+        for statement, row in basket.calls:
+            self._database.run(statement, **row)
+        basket.empty()
+
+    def record(
+        self, model: ModelRef, usage: Usage, labels: Mapping[str, str], *, last: bool = True
+    ) -> None:
+        """Keep one call: with what its turn writes next, at once when another call comes first."""
         row = {
+            # A commit whose answer was lost is made again.
+            "id": random_id("call"),
             "turn_id": labels.get("turn"),
             "session_id": labels.get("session"),
             "user_id": labels.get("user"),
@@ -108,7 +121,7 @@ class UsageLedger:
             "cache_write": usage.cache_write,
             "reasoning": usage.reasoning,
         }
-        basket = self._baskets.get(labels.get("turn", ""))
+        basket = self._baskets.get(labels.get("turn", "")) if last else None
         if basket is not None:
             basket.put(row)
         else:

@@ -10,7 +10,6 @@ from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     ForeignKey,
-    Identity,
     Index,
     Numeric,
     UniqueConstraint,
@@ -196,7 +195,7 @@ class ModelUsage(Base):
 
     __tablename__ = "usage"
 
-    id: Mapped[int] = mapped_column(BigInteger, Identity(always=True), primary_key=True)
+    id: Mapped[Key]
     at: Mapped[Created]
     turn_id: Mapped[str | None] = mapped_column(index=True)
     session_id: Mapped[str | None] = mapped_column(index=True)

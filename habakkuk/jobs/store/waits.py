@@ -15,8 +15,9 @@ _OPEN = statement(
     " CAST(:payload AS jsonb), clock_timestamp() + CAST(:expires_in AS double precision)"
     " * interval '1 s') ON CONFLICT (id) DO NOTHING"
 )
-_OF_JOB = statement("SELECT * FROM waits WHERE job_id = :job_id ORDER BY created, id")
-_GET = statement("SELECT * FROM waits WHERE id = :id")
+_COLUMNS = "id, job_id, kind, payload, outcome, answer, consumed_at, expires_at"
+_OF_JOB = statement(f"SELECT {_COLUMNS} FROM waits WHERE job_id = :job_id ORDER BY created, id")
+_GET = statement(f"SELECT {_COLUMNS} FROM waits WHERE id = :id")
 # Waits that lay over each other count once.
 _WAITED = statement(
     "SELECT coalesce(sum(extract(epoch FROM upper(span) - lower(span))), 0) AS seconds FROM unnest("

@@ -24,7 +24,14 @@ from habakkuk.core.errors import ConfigurationError, LlmError
 from habakkuk.core.interrupt import Interrupt, Interrupted
 from habakkuk.core.lines import Call, Calls
 from habakkuk.core.text import shorten
-from habakkuk.llm.contract import AuthFailed, Endpoint, ModelMissing, NetworkFailed, Profile
+from habakkuk.llm.contract import (
+    AuthFailed,
+    BadRequest,
+    Endpoint,
+    ModelMissing,
+    NetworkFailed,
+    Profile,
+)
 from habakkuk.llm.faults import Fault, hide_secrets, plain_headers, read_fault, translate
 from habakkuk.llm.transport import line_client, line_timeout, line_transport
 from habakkuk.llm.types import LlmEvent, LlmRequest, ModelRef, Usage
@@ -62,11 +69,10 @@ class Answer(Protocol[Piece_contra]):
 
 @dataclass(frozen=True)
 class SdkErrors:
-    """The classes of an SDK's errors: all, those with a status, those of the connection."""
+    """The classes of an SDK's errors: all, and those with a status."""
 
     all: type[Exception]
     status: type[Exception]
-    connection: type[Exception]
 
 
 class StreamProvider(ABC, Generic[Piece]):
@@ -174,7 +180,7 @@ class StreamProvider(ABC, Generic[Piece]):
             "POST",
             self._blank.url,
             headers=self._blank.headers,
-            content=orjson.dumps(body),
+            content=_dumped(body),
             extensions=self._waits,
         )
         # Not by the client: cookies, redirects and logins are nothing for a model service.
@@ -271,7 +277,7 @@ class StreamProvider(ABC, Generic[Piece]):
     def _translated(
         self, model: str, call: Call, interrupt: Interrupt, answer: Answer[Piece]
     ) -> Iterator[None]:
-        """Turn what the SDK and the lines raise into the contract's errors.
+        """Turn what the lines and the SDK's reading of a status raise into the contract's errors.
 
         An interrupt shuts the socket down, which looks like a failure: it goes first. Nothing is
         chained, since the libraries' errors hold the request with its key.
@@ -292,10 +298,9 @@ class StreamProvider(ABC, Generic[Piece]):
             return translate(
                 read_fault(sent.body, sent.status_code, headers), self._endpoint, model
             )
-        cause = error.__cause__ if isinstance(error, self.errors.connection) else error
-        return self._cut(self._what_broke(cause or error, call), answer)
+        return self._cut(self._what_broke(error, call), answer)
 
-    def _what_broke(self, error: BaseException, call: Call) -> str:
+    def _what_broke(self, error: Exception, call: Call) -> str:
         base = self._endpoint.address
         if isinstance(error, httpx2.ConnectTimeout | httpx2.ConnectError):
             reason = hide_secrets(shorten(str(error), 160), self._endpoint)
@@ -309,6 +314,14 @@ class StreamProvider(ABC, Generic[Piece]):
         if isinstance(error, httpx2.UnsupportedProtocol | httpx2.LocalProtocolError):
             return f"the request cannot be sent to {base}; check base_url and headers"
         return f"the connection to {base} broke before the answer was complete"
+
+
+def _dumped(body: dict[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(body)
+    except TypeError as error:
+        # The same again would fail the same way.
+        raise BadRequest(f"the request cannot be written as JSON: {error}") from None
 
 
 def _loaded(data: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import orjson
 import pytest
 from psycopg2 import IntegrityError
 from sqlalchemy import text
@@ -341,7 +342,7 @@ def test_usage_is_kept_with_who_asked(database: Database) -> None:
     rows = database.run(
         text(
             "SELECT turn_id, session_id, user_id, agent, provider, model, input, output,"
-            " cache_read, cache_write, reasoning FROM usage ORDER BY id"
+            " cache_read, cache_write, reasoning FROM usage ORDER BY at"
         )
     )
     assert [tuple(row) for row in rows] == [
@@ -354,3 +355,62 @@ def test_a_key_says_its_session() -> None:
     assert session_of("s:ses_1") == "ses_1"
     assert session_of("c:conv") is None
     assert session_of(None) is None
+
+
+def test_a_number_comes_back_as_the_kind_that_it_was(database: Database) -> None:
+    """PostgreSQL writes 1e30 as a whole number, which as one no model could be sent again."""
+    made(database)
+    call = ToolCall(id="c", name="t", input={"n": 1e30, "m": 3, "big": 2**60})
+    with database.transaction() as work:
+        transcript.append(work, "ses_c", "turn_1", 0, Message(Speaker.ASSISTANT, (call,)))
+    ((loaded,),) = [item.message.calls for item in transcript.load(database, "ses_c")]
+    assert loaded == call
+    assert orjson.loads(orjson.dumps(loaded.input)) == call.input
+
+
+LABELS = {"turn": "t", "session": "s", "user": "u", "agent": "a"}
+COUNT = text("SELECT count(*) FROM usage")
+
+
+def test_what_a_call_used_goes_with_what_its_turn_writes_next(database: Database) -> None:
+    ledger = UsageLedger(database)
+    with ledger.collecting("t") as basket:
+        ledger.record(ModelRef("mine", "m"), Usage(1, 1), LABELS)
+        assert database.run(COUNT)[0][0] == 0
+        with database.transaction() as work:
+            for statement, row in basket.calls:
+                work.defer(statement, **row)
+        # As after a commit whose answer was lost: what is in the basket is written again.
+    assert database.run(COUNT)[0][0] == 1
+
+
+def test_what_was_used_is_written_whatever_becomes_of_the_turn(database: Database) -> None:
+    ledger = UsageLedger(database)
+
+    def fail() -> None:
+        with ledger.collecting("t"):
+            ledger.record(ModelRef("mine", "m"), Usage(1, 1), LABELS)
+            raise ValueError("a fault")
+
+    with pytest.raises(ValueError, match="a fault"):
+        fail()
+    assert database.run(COUNT)[0][0] == 1
+
+
+def test_a_call_that_another_follows_is_written_at_once(database: Database) -> None:
+    ledger = UsageLedger(database)
+    with ledger.collecting("t"):
+        ledger.record(ModelRef("mine", "m"), Usage(1, 1), LABELS, last=False)
+        assert database.run(COUNT)[0][0] == 1
+
+
+def test_two_runs_of_a_turn_have_baskets_of_their_own(database: Database) -> None:
+    """The old one hangs in a tool when the turn comes back to the same process."""
+    ledger = UsageLedger(database)
+    old = ledger.collecting("t")
+    old.__enter__()
+    with ledger.collecting("t"):
+        ledger.record(ModelRef("mine", "m"), Usage(1, 1), LABELS)
+        old.__exit__(None, None, None)
+        ledger.record(ModelRef("mine", "m"), Usage(1, 1), LABELS)
+    assert database.run(COUNT)[0][0] == 2

@@ -157,3 +157,13 @@ def test_a_failing_record_still_ends_the_row(bench: Bench) -> None:
     job = bench.enqueue()
     bench.runner().offer("turns", job)
     bench.reached(job, JobState.FAILED)
+
+
+def test_a_runner_that_may_not_claim_has_no_room(bench: Bench) -> None:
+    """Without its presence lock a process refuses every offer: it must not ask for one either."""
+    runner = bench.runner(size=3)
+    assert runner.free() == {"turns": 3}
+    runner.shut()
+    assert runner.free() == {}
+    runner.open()
+    assert runner.free() == {"turns": 3}

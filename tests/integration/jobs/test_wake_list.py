@@ -42,7 +42,7 @@ class Room:
 
     def offer(self, queue: str, job_id: str) -> Ticket | None:
         if queue in self.full:
-            # Whoever pops it next must not be this process again.
+            # As a runner whose last slot was taken meanwhile: from now on it says so.
             self.believed_free.discard(queue)
             return None
         self.taken.append((queue, job_id))

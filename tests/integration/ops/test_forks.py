@@ -25,24 +25,32 @@ import json, os, signal, sys, threading
 from functools import partial
 from pathlib import Path
 from habakkuk.core.config.environment import read_environment
+from habakkuk.core.errors import ConfigurationError
 from habakkuk.ops.child import Child
 from habakkuk.ops.forks import Forks
 from habakkuk.ops.processes import ProcessSpec
 folder = Path(sys.argv[1])
+def crowded():
+    raise BlockingIOError(11, "no room for another process")
 held = os.open(os.devnull, os.O_RDONLY)
 signal.signal(signal.SIGTERM, lambda *_: None)
 forks = Forks(lambda: __import__("library"))
 variables = {"PATH": os.environ["PATH"], "GIVEN": "yes"}
 for line in sys.stdin:
     name, *words = json.loads(line)
+    if name == "blocked":
+        print(len(signal.pthread_sigmask(signal.SIG_BLOCK, [])), flush=True)
+        continue
     if name == "thread":
         threading.Thread(target=threading.Event().wait, daemon=True).start()
         continue
     spec = ProcessSpec(name, (sys.executable, "-m", *words))
     child = Child(spec, variables, folder / f"{name}.log", partial(forks.start, name))
+    if name == "crowded":
+        os.fork = crowded
     try:
         child.start()
-    except AssertionError as error:
+    except (AssertionError, ConfigurationError) as error:
         print(json.dumps(str(error)), flush=True)
         continue
     # One that ends at once is nobody by the time somebody looks.
@@ -229,3 +237,11 @@ def test_nothing_is_forked_beside_a_thread(parent: Parent) -> None:
     parent.tell("worker-1", "waits")
 
     assert "a fork beside other threads" in parent.hear()
+
+
+def test_without_room_for_a_fork_the_parent_still_hears_signals(parent: Parent) -> None:
+    """It goes on without that child, and must end when it is told to."""
+    parent.tell("crowded", "seen")
+    assert "no room for another process" in parent.hear()
+    parent.tell("blocked")
+    assert parent.hear() == 0

@@ -1,4 +1,4 @@
-"""Call a Messages service: the official SDK's client over lines that can be cut."""
+"""Call a Messages service: the official SDK's requests over lines that can be cut."""
 
 from __future__ import annotations
 
@@ -50,9 +50,7 @@ class AnthropicProvider(StreamProvider[StreamEvent]):
 
     service = "Messages"
     address = "which is the part before /v1/messages"
-    errors: ClassVar[SdkErrors] = SdkErrors(
-        anthropic.AnthropicError, anthropic.APIStatusError, anthropic.APIConnectionError
-    )
+    errors: ClassVar[SdkErrors] = SdkErrors(anthropic.AnthropicError, anthropic.APIStatusError)
 
     def _make_client(self, http: httpx2.Client) -> anthropic.Anthropic:
         endpoint = self._endpoint

@@ -1,4 +1,4 @@
-"""Call a Chat Completions service: the official SDK's client over lines that can be cut."""
+"""Call a Chat Completions service: the official SDK's requests over lines that can be cut."""
 
 from __future__ import annotations
 
@@ -39,9 +39,7 @@ class OpenAIProvider(StreamProvider[Chunk]):
 
     service = "Chat Completions"
     address = "which often ends in /v1"
-    errors: ClassVar[SdkErrors] = SdkErrors(
-        openai.OpenAIError, openai.APIStatusError, openai.APIConnectionError
-    )
+    errors: ClassVar[SdkErrors] = SdkErrors(openai.OpenAIError, openai.APIStatusError)
 
     def _make_client(self, http: httpx2.Client) -> openai.OpenAI:
         endpoint = self._endpoint

@@ -1,7 +1,7 @@
 """Our transcript as the body of a Chat Completions request.
 
-Plain dicts, handed to the SDK as `extra_body`: its typed transform of `messages` costs 66 ms of
-CPU at 400 messages, this under one.
+Plain dicts, written by us: the SDK's typed transform of `messages` costs 66 ms of CPU at 400
+messages, this under one.
 """
 
 from __future__ import annotations

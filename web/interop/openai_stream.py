@@ -69,8 +69,10 @@ class CompletionStream:
                     # A turn whose first event is not seen has said something before.
                     missed = event.turn == self._frame.turn and not begun and event.number > 1
                     begun = begun or event.turn == self._frame.turn
+                    if missed:
+                        yield from self._text(answer.replay(live.replay(session)))
                     yield from self._text(answer.see(event))
-                    if missed or answer.gap:
+                    if answer.gap:
                         yield from self._text(answer.replay(live.replay(session)))
                 if event is None or (
                     event.type is EventType.TURN_ENDED and event.turn == self._frame.turn

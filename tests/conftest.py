@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -21,6 +22,8 @@ import httpcore2
 import pytest
 import redis
 import structlog
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from tests.databases import Databases, empty, end_run, open_databases
 from tests.servers import PostgresServer, Server, ValkeyServer
@@ -49,7 +52,35 @@ _DATABASE_URL = os.environ.get("HABAKKUK_TEST_DATABASE_URL")
 _REDIS_URL = os.environ.get("HABAKKUK_TEST_REDIS_URL")
 _WORKER = os.environ.get("PYTEST_XDIST_WORKER")
 
+# Tests that share something dear to make, a world or a browser: what a pattern finds of their names
+# stays in one process.
+_SHARING = (
+    r"tests/e2e/",
+    r"tests/browser/\w+",
+    r"tests/crash/test_(?=frozen|worker_killed)",
+    r"tests/integration/jobs/test_processes",
+    r"tests/integration/ops/test_(up|databases)",
+    r"tests/integration/scripts/test_bench",
+)
+
 Kind = TypeVar("Kind", bound=Server)
+
+
+class _Sharing(LoadScopeScheduling):  # type: ignore[misc]  # pytest-xdist ships no types
+    """Gives each process the next test, or the next whole group of those that share something.
+
+    The groups that pytest-xdist has itself do nothing with pytest 9.2.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        found = (re.match(pattern, nodeid) for pattern in _SHARING)
+        return next((match[0] for match in found if match), nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> _Sharing:
+    """Share the tests out our way, however many processes there are."""
+    return _Sharing(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

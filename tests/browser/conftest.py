@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Literal, Protocol
 
 import pytest
@@ -41,16 +40,6 @@ _FLAGS = [
 ]
 # A condition that comes true late, on a busy machine, is true all the same.
 expect.set_options(timeout=15_000)
-
-
-_HERE = Path(__file__).parent
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep each module in one process: its tests share one Chromium."""
-    for item in items:
-        if item.path.is_relative_to(_HERE):
-            item.add_marker(pytest.mark.xdist_group(f"browser-{item.path.stem}"))
 
 
 class Opening(Protocol):

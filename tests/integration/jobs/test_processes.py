@@ -21,9 +21,6 @@ from tests.integration.jobs.bench import Bench, until
 from tests.integration.jobs.processes import Programs, start_nursery
 from tests.servers import PostgresServer, ValkeyServer
 
-# In one process: they share what forks their workers.
-pytestmark = pytest.mark.xdist_group("worker processes")
-
 
 @pytest.fixture(scope="module")
 def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:

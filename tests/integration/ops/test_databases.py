@@ -26,8 +26,6 @@ from habakkuk.ops.identity import ProcessIdentity
 from habakkuk.ops.unit import Unit
 
 ROOT = Path(__file__).parents[3]
-# In one process: they share what runs.
-looking = pytest.mark.xdist_group("databases")
 
 
 class Place:
@@ -123,7 +121,6 @@ def command(databases: Databases, *words: str) -> bytes:
         return line.recv(4096)
 
 
-@looking
 def test_they_keep_what_is_committed_and_listen_on_no_port(running: Databases) -> None:
     settings = {
         name: query(running, f"SHOW {name}")
@@ -140,13 +137,11 @@ def test_they_keep_what_is_committed_and_listen_on_no_port(running: Databases) -
     assert b"yes" in command(running, "CONFIG", "GET", "appendonly")
 
 
-@looking
 def test_only_their_user_gets_to_the_sockets(running: Databases) -> None:
     folder = Path(str(make_url(running.database_url).query["host"]))
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
-@looking
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has another user for them")
 def test_as_root_they_run_as_a_user_of_their_own(running: Databases) -> None:
     for server in running.servers:

@@ -22,9 +22,6 @@ from habakkuk.ops.identity import ProcessIdentity
 from habakkuk.ops.port import free_port
 from habakkuk.ops.run_file import RunFile, read_last_run, read_run
 
-# On one worker: each would start all of it anew.
-pytestmark = pytest.mark.xdist_group("up")
-
 ROOT = Path(__file__).parents[3]
 DEADLINE = 90.0
 

@@ -18,9 +18,6 @@ from scripts.harness.environment import plain_environment
 from scripts.harness.http import Api, Cut
 from scripts.harness.programs import Program, free_port
 
-# In one process: they share the model.
-pytestmark = pytest.mark.xdist_group("bench")
-
 _PATIENCE_SECONDS = 60.0
 
 

@@ -42,8 +42,9 @@ def _trusting_once(make: Callable[..., Any]) -> Callable[..., Any]:
 
 _ROOT = Path(__file__).parent
 httpcore2.default_ssl_context = _trusting_once(httpcore2.default_ssl_context)
+_LOGGERS = structlog.PrintLoggerFactory(sys.stderr)
 # What a command prints is compared: the logs of a server in the same process stay out of it.
-structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+structlog.configure(logger_factory=_LOGGERS)
 # A logger that keeps its first configuration would keep that of one test for all later ones.
 structlog.configure = partial(_configured, structlog.configure)
 _LOOPBACK = ["127.0.0.1", "::1"]
@@ -118,6 +119,7 @@ def _own_logs() -> Iterator[None]:
     yield
     root.handlers[:], root.level = handlers, level
     structlog.reset_defaults()
+    structlog.configure(logger_factory=_LOGGERS)
 
 
 @pytest.fixture(autouse=True)

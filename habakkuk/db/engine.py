@@ -182,6 +182,7 @@ class Database:
         A transaction in which nothing happens for `idle_seconds` is ended by the server.
         """
         self._url = url
+        self._disposed = False
         options = _SERVER_OPTIONS.format(idle=int(idle_seconds * 1000))
         connect: Callable[[], Any] = partial(_connect, url, name, {"options": options})
         self._pool = QueuePool(
@@ -239,6 +240,9 @@ class Database:
                     borrowed.invalidate()
                 raise
             finally:
+                if self._disposed:
+                    # It was on loan when the pool was closed.
+                    borrowed.invalidate()
                 borrowed.close()
 
     def _open_connection(self) -> PoolProxiedConnection:
@@ -263,7 +267,8 @@ class Database:
         return Database(self._url, pool_size=1, name=name, idle_seconds=idle_seconds)
 
     def dispose(self) -> None:
-        """Close the pool."""
+        """Close the pool; what is on loan is closed when it comes back."""
+        self._disposed = True
         self._pool.dispose()
 
 

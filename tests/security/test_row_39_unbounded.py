@@ -69,7 +69,8 @@ def test_a_command_breeds_no_more_than_its_limit(tmp_path: Path) -> None:
     breed = "for i in $(seq 60); do sleep 30 & done; echo all"
     output = call(TOOLS["exec"], where, command=f"/bin/sh -c '{breed}'")
     assert output.is_error
-    assert "fork" in output.text.lower()
+    # The limit counts all of that user's processes: beside other tests not even the first may fit.
+    assert "fork" in output.text.lower() or "temporarily unavailable" in output.text
 
 
 def test_limits_cannot_be_raised_by_a_command(tmp_path: Path) -> None:

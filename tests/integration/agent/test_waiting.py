@@ -33,6 +33,8 @@ def _answer_all(stack: Stack, answer: Answer = Answer.ONCE) -> None:
 
 
 def test_two_hundred_waiting_turns_hold_no_thread_and_no_connection(stack: Stack) -> None:
+    # A test before this one may have left some, which go with its objects.
+    before = _connections(stack)[0]
     host = stack.start()
     # Every slot works at the same time, so that its threads and connections are there.
     warm = [stack.say("[[stall]] warm", chat=f"w{n}") for n in range(8)]
@@ -49,7 +51,7 @@ def test_two_hundred_waiting_turns_hold_no_thread_and_no_connection(stack: Stack
     added = {thread.name for thread in set(threading.enumerate()) - threads}
     assert {name for name in added if "process_request" not in name} <= {"tool_0"}
     until(lambda: _connections(stack)[1] == 0)
-    assert _connections(stack)[0] <= POOL
+    assert _connections(stack)[0] - before <= POOL
     assert stack.reply(stack.say("still there?")).body == "echo: still there?"
     _answer_all(stack)
     for admitted in waiting:

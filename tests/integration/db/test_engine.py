@@ -99,6 +99,18 @@ def test_the_server_ends_what_holds_locks_too_long(database: Database) -> None:
     assert found == ["5s", "30s", "10s"]
 
 
+def test_a_connection_that_is_on_loan_when_the_pool_closes_is_closed_with_it(
+    database: Database,
+) -> None:
+    pid = text("SELECT pg_backend_pid()")
+    held = text("SELECT 1 FROM pg_stat_activity WHERE pid = :pid")
+    other = Database(database._url, pool_size=1)
+    with other.transaction() as work:
+        number = work.execute(pid)[0][0]
+        other.dispose()
+    until(lambda: not database.run(held, pid=number))
+
+
 def test_a_busy_pool_is_said_as_unavailable(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

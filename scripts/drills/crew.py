@@ -18,6 +18,7 @@ from scripts.drills.worker import FAILPOINT
 from scripts.drills.world import NotReady, World
 from scripts.harness.programs import Program
 
+_BUSY_SECONDS = 5.0
 _LOOK_SECONDS = 0.02
 # Right after PostgreSQL's start a missing presence lock counts for nothing, by design.
 _REST_SECONDS = 11.0
@@ -104,7 +105,7 @@ class Crew:
 
     def freeze(self, seconds: float) -> None:
         """Stop a worker that runs turns for a while, as a pause of its machine would."""
-        found = self._one_of(self._look(self._world.records.busy))
+        found = self._busy_one()
         if found is None:
             return
         self._frozen.add(found.pid)
@@ -243,6 +244,16 @@ class Crew:
         found = [(n, p) for n, p in self._world.workers.items() if p.pid in busy]
         calm = [program for name, program in found if name not in self._points]
         return next(iter(calm or [program for _, program in found]), None)
+
+    def _busy_one(self) -> Program | Fork | None:
+        """Return a worker that runs something: soon one does, while turns are short."""
+        until = time.monotonic() + _BUSY_SECONDS
+        while time.monotonic() < until:
+            found = self._one_of(self._look(self._world.records.busy))
+            if found is not None:
+                return found
+            time.sleep(_LOOK_SECONDS)
+        return None
 
     def _note_blow(self, pid: int, *, frozen: bool = False) -> None:
         try:

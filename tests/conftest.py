@@ -7,6 +7,7 @@ from 0 on (one a test process) are emptied.
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import re
@@ -16,7 +17,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar, cast
 
 import httpcore2
 import pytest
@@ -42,7 +43,19 @@ def _trusting_once(make: Callable[..., Any]) -> Callable[..., Any]:
 
 _ROOT = Path(__file__).parent
 httpcore2.default_ssl_context = _trusting_once(httpcore2.default_ssl_context)
-_LOGGERS = structlog.PrintLoggerFactory(sys.stderr)
+
+
+class _Stderr(io.TextIOBase):
+    """The stderr of whichever test runs: pytest gives each another."""
+
+    def write(self, text: str) -> int:
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+
+_LOGGERS = structlog.PrintLoggerFactory(cast("TextIO", _Stderr()))
 # What a command prints is compared: the logs of a server in the same process stay out of it.
 structlog.configure(logger_factory=_LOGGERS)
 # A logger that keeps its first configuration would keep that of one test for all later ones.

@@ -44,7 +44,7 @@ class TokenMemory:
     def recall(self, digest: bytes) -> Principal | None:
         """Return who came with this token, None when the database must tell."""
         known = self._known.get(digest)
-        if known is None or not self._hears or known.until < self._clock.monotonic():
+        if known is None or known.until < self._clock.monotonic():
             return None
         return known.principal
 

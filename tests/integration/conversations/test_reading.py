@@ -14,7 +14,6 @@ from habakkuk.accounts.types import Principal, Role, Scope, User
 from habakkuk.conversations.service import Conversations
 from habakkuk.conversations.store import addresses, chat, journal, transcript, turns
 from habakkuk.conversations.store.journal import Place
-from habakkuk.conversations.store.usage import UsageLedger
 from habakkuk.conversations.types import (
     Address,
     Author,
@@ -30,13 +29,11 @@ from habakkuk.db.engine import Database
 from habakkuk.llm.types import (
     Media,
     Message,
-    ModelRef,
     Opaque,
     Text,
     Thinking,
     ToolCall,
     ToolResult,
-    Usage,
 )
 from habakkuk.llm.types import (
     Role as Speaker,
@@ -334,23 +331,6 @@ def test_used_ids_are_known(database: Database) -> None:
     assert journal.known_ids(database, "ses_x", ["call_1"]) == set()
 
 
-def test_usage_is_kept_with_who_asked(database: Database) -> None:
-    ledger = UsageLedger(database)
-    labels = {"turn": "t", "session": "s", "user": "u", "agent": "a"}
-    ledger.record(ModelRef("mine", "m/1"), Usage(10, 5, 3, 2, 1), labels)
-    ledger.record(ModelRef("mine", "m"), Usage(), {})
-    rows = database.run(
-        text(
-            "SELECT turn_id, session_id, user_id, agent, provider, model, input, output,"
-            " cache_read, cache_write, reasoning FROM usage ORDER BY at"
-        )
-    )
-    assert [tuple(row) for row in rows] == [
-        ("t", "s", "u", "a", "mine", "m/1", 10, 5, 3, 2, 1),
-        (None, None, None, None, "mine", "m", 0, 0, 0, 0, 0),
-    ]
-
-
 def test_a_key_says_its_session() -> None:
     assert session_of("s:ses_1") == "ses_1"
     assert session_of("c:conv") is None
@@ -366,51 +346,3 @@ def test_a_number_comes_back_as_the_kind_that_it_was(database: Database) -> None
     ((loaded,),) = [item.message.calls for item in transcript.load(database, "ses_c")]
     assert loaded == call
     assert orjson.loads(orjson.dumps(loaded.input)) == call.input
-
-
-LABELS = {"turn": "t", "session": "s", "user": "u", "agent": "a"}
-COUNT = text("SELECT count(*) FROM usage")
-
-
-def test_what_a_call_used_goes_with_what_its_turn_writes_next(database: Database) -> None:
-    ledger = UsageLedger(database)
-    with ledger.collecting("t") as basket:
-        ledger.record(ModelRef("mine", "m"), Usage(1, 1), LABELS)
-        assert database.run(COUNT)[0][0] == 0
-        with database.transaction() as work:
-            for statement, row in basket.calls:
-                work.defer(statement, **row)
-        # As after a commit whose answer was lost: what is in the basket is written again.
-    assert database.run(COUNT)[0][0] == 1
-
-
-def test_what_was_used_is_written_whatever_becomes_of_the_turn(database: Database) -> None:
-    ledger = UsageLedger(database)
-
-    def fail() -> None:
-        with ledger.collecting("t"):
-            ledger.record(ModelRef("mine", "m"), Usage(1, 1), LABELS)
-            raise ValueError("a fault")
-
-    with pytest.raises(ValueError, match="a fault"):
-        fail()
-    assert database.run(COUNT)[0][0] == 1
-
-
-def test_a_call_that_another_follows_is_written_at_once(database: Database) -> None:
-    ledger = UsageLedger(database)
-    with ledger.collecting("t"):
-        ledger.record(ModelRef("mine", "m"), Usage(1, 1), LABELS, last=False)
-        assert database.run(COUNT)[0][0] == 1
-
-
-def test_two_runs_of_a_turn_have_baskets_of_their_own(database: Database) -> None:
-    """The old one hangs in a tool when the turn comes back to the same process."""
-    ledger = UsageLedger(database)
-    old = ledger.collecting("t")
-    old.__enter__()
-    with ledger.collecting("t"):
-        ledger.record(ModelRef("mine", "m"), Usage(1, 1), LABELS)
-        old.__exit__(None, None, None)
-        ledger.record(ModelRef("mine", "m"), Usage(1, 1), LABELS)
-    assert database.run(COUNT)[0][0] == 2

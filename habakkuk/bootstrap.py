@@ -238,7 +238,7 @@ def _router(container: Container, ledger: UsageLedger) -> Router:
     redis = container.redis
     return Router(
         container.models,
-        usage=ledger,
+        log=ledger,
         cooldowns=SharedCooldowns(redis) if redis is not None else None,
     )
 

@@ -7,10 +7,12 @@ LlmError
 ├── AuthFailed         the key is wrong or missing; another key or model helps
 ├── BillingFailed      no credit; another provider helps
 ├── ContextOverflow    the request is longer than the model takes; compaction helps
+├── RequestTooLarge    the request has more bytes than the service takes; fewer files help
 ├── Refused            the provider's policy; another model may help
 ├── ModelMissing       no such model there; another model helps
 ├── BadRequest         our request is wrong; nothing helps but a change
-└── StreamCut          the answer broke off after text was shown; holds what came
+├── StreamCut          the answer broke off after text was shown; holds what came
+└── SpendCapReached    a cap of ours; no model is asked at all
 """
 
 from __future__ import annotations
@@ -53,6 +55,10 @@ class ContextOverflow(LlmError):
     """The request is longer than the model's window."""
 
 
+class RequestTooLarge(LlmError):
+    """The request has more bytes than the service takes."""
+
+
 class Refused(LlmError):
     """The provider's policy refused the request."""
 
@@ -72,6 +78,10 @@ class StreamCut(LlmError):
         """Keep the partial blocks. Never retried: what was shown stays."""
         super().__init__(message, retryable=False)
         self.blocks = blocks
+
+
+class SpendCapReached(LlmError):
+    """What may be spent is spent; an owner can raise the cap."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +131,10 @@ class Profile:
     without `notes` they get none of the notes, which they would repeat.
     `default_max_tokens` is asked for where a format demands a number and nobody named one.
     `thinking` is the kind that the model is asked for, None for what it does by itself;
-    `effort` says whether it takes a request's effort, where not every model of a format does.
+    `efforts` are the levels that it takes, least first (see `fitting_effort`), none when it takes
+    none. `vision` and `documents`: it can be sent images and PDFs. `hosted_web`: its provider
+    searches and fetches for it. `known` is false for a model that nothing is known of; then
+    everything here is the careful choice.
     """
 
     tools: bool = True
@@ -133,7 +146,11 @@ class Profile:
     max_tokens_field: str = "max_completion_tokens"
     default_max_tokens: int = 8192
     thinking: str | None = None
-    effort: bool = False
+    efforts: tuple[str, ...] = ()
+    vision: bool = False
+    documents: bool = False
+    hosted_web: bool = False
+    known: bool = True
 
 
 class Provider(Protocol):
@@ -154,26 +171,83 @@ class Provider(Protocol):
         ...
 
 
-class UsageSink(Protocol):
-    """Told of every call that used tokens, so that nothing is spent unseen."""
+@dataclass(frozen=True)
+class CallRecord:
+    """One call of one model, as it went.
 
-    def record(
-        self, model: ModelRef, usage: Usage, labels: Mapping[str, str], *, last: bool = True
-    ) -> None:
-        """Keep one call's usage. `labels` says who asked: session, turn, agent, user.
+    `outcome` is "answered", "cut" (shown in part), "stopped" (by us) or the failure as a word, such
+    as "rate_limited". `usage` is None when the provider said nothing of it; `seconds` from the
+    request to the end, `first_token` to the first piece of anything, None when none came. `hold` is
+    what Budget.admit gave. `last` is false when the router goes on to call again.
+    """
 
-        `last` is false when the router goes on to call again.
+    model: ModelRef
+    labels: Mapping[str, str]
+    outcome: str
+    usage: Usage | None = None
+    seconds: float = 0.0
+    first_token: float | None = None
+    hold: str | None = None
+    last: bool = True
+
+
+class CallLog(Protocol):
+    """Told of every call, so that nothing is spent unseen."""
+
+    def record(self, call: CallRecord) -> None:
+        """Keep it, and give up what it held of a budget."""
+        ...
+
+
+@dataclass(frozen=True)
+class Admission:
+    """Leave to call a model. `hold` marks what it may cost until the call is recorded.
+
+    `notices` is what its user should know, such as that most of a cap is used.
+    """
+
+    hold: str | None = None
+    notices: tuple[str, ...] = ()
+
+
+class Budget(Protocol):
+    """What may be spent; asked before every call of any kind."""
+
+    def admit(self, model: ModelRef, request: LlmRequest, interrupt: Interrupt) -> Admission:
+        """Let a call begin. Raises SpendCapReached, which says whose cap and what to do.
+
+        Near a cap it waits for calls under way, whose cost decides; raises Interrupted then.
         """
         ...
 
 
-class Cooldowns(Protocol):
-    """Which providers rest, shared between processes where Redis is there."""
+class Screen(Protocol):
+    """Fits a request's files to what a model and its provider take, before it is sent."""
 
-    def resting(self, provider: str) -> float:
-        """Return for how many seconds yet `provider` should not be called; 0 when it may."""
+    def fit(self, request: LlmRequest, model: ModelRef, profile: Profile) -> Screened:
+        """Return the request with its payloads. Never raises for a bad file: it becomes a note."""
         ...
 
-    def rest(self, provider: str, seconds: float) -> None:
-        """Let `provider` rest."""
+    def without_files(self, request: LlmRequest) -> LlmRequest:
+        """Return the request with a note in the place of every file, after a RequestTooLarge."""
+        ...
+
+
+@dataclass(frozen=True)
+class Screened:
+    """A request that can be sent, and what its user should know of what was left out."""
+
+    request: LlmRequest
+    notices: tuple[str, ...] = ()
+
+
+class Cooldowns(Protocol):
+    """Who rests, shared between processes where Redis is there: providers, and single keys."""
+
+    def resting(self, who: str) -> float:
+        """Return for how many seconds yet `who` should not be called; 0 when it may."""
+        ...
+
+    def rest(self, who: str, seconds: float) -> None:
+        """Let `who` rest."""
         ...

@@ -18,6 +18,8 @@ from habakkuk.core.interrupt import Interrupt
 from habakkuk.llm.contract import (
     AuthFailed,
     BillingFailed,
+    CallLog,
+    CallRecord,
     Cooldowns,
     ModelMissing,
     NetworkFailed,
@@ -27,7 +29,6 @@ from habakkuk.llm.contract import (
     RateLimited,
     Refused,
     StreamCut,
-    UsageSink,
 )
 from habakkuk.llm.profiles.models import profile_for
 from habakkuk.llm.selection import NO_MODEL
@@ -127,7 +128,7 @@ class Router:
         self,
         providers: Providers,
         *,
-        usage: UsageSink | None = None,
+        log: CallLog | None = None,
         cooldowns: Cooldowns | None = None,
         policy: RetryPolicy | None = None,
         profiles: Callable[[ModelRef], Profile] = profile_for,
@@ -135,7 +136,7 @@ class Router:
     ) -> None:
         """Take the ports. `draw` returns a wait between 0 and what it is given."""
         self._providers = providers
-        self._usage = usage
+        self._log = log
         self._cooldowns = cooldowns or NoCooldowns()
         self._policy = policy or RetryPolicy()
         self._profiles = profiles
@@ -217,8 +218,8 @@ class Router:
         request: LlmRequest,
         failures: Sequence[tuple[ModelRef, LlmError]],
     ) -> Finished:
-        if self._usage is not None:
-            self._usage.record(finished.model, finished.usage, request.labels)
+        if self._log is not None:
+            self._log.record(CallRecord(finished.model, request.labels, "answered", finished.usage))
         told = tuple(
             f"{ref} failed ({error}); {finished.model} answered" for ref, error in failures
         )
@@ -227,8 +228,8 @@ class Router:
     def _count_failed(self, ref: ModelRef, error: LlmError, request: LlmRequest) -> None:
         """Report what a broken call had used, where the provider said it."""
         used = error.usage if isinstance(error, NetworkFailed) else None
-        if used is not None and self._usage is not None:
-            self._usage.record(ref, used, request.labels, last=False)
+        if used is not None and self._log is not None:
+            self._log.record(CallRecord(ref, request.labels, "failed", used, last=False))
 
     def _maybe_rest(self, ref: ModelRef, error: LlmError) -> None:
         if isinstance(error, _TRANSIENT):

@@ -6,7 +6,7 @@ what is stored as JSON is checked when it is read back.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any, Literal
@@ -134,6 +134,10 @@ def blocks_from_text(text: str) -> tuple[Block, ...]:
     return BLOCKS.validate_python(orjson.loads(text))
 
 
+# How hard a model thinks, least first; each provider and model takes some of them.
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+
+
 class StopReason(StrEnum):
     """Why a model stopped. UNKNOWN: a value that nobody documented; the text counts."""
 
@@ -186,15 +190,30 @@ class ToolSpec:
 
 
 @dataclass(frozen=True)
+class Payload:
+    """A file as it is sent to a model: its type and bytes, within what the provider takes."""
+
+    mime: str
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
 class LlmRequest:
-    """One call, without the model: the router adds that, attempt by attempt."""
+    """One call, without the model: the router adds that, attempt by attempt.
+
+    `payloads` holds the files of Media blocks by their blob; a Media without one is told as a note.
+    `effort` is one of EFFORTS; `web` wants the provider's own search and fetch where the model has
+    them. `labels` says who asks: turn, session, agent, user, and `purpose` where it is no answer.
+    """
 
     system: str
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
     max_tokens: int | None = None
     effort: str | None = None
+    web: bool = False
     cache_key: str | None = None
+    payloads: Mapping[str, Payload] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from habakkuk.core.interrupt import Interrupt
-from habakkuk.llm.contract import Profile, Provider
+from habakkuk.llm.contract import CallRecord, Profile, Provider
 from habakkuk.llm.types import (
     Finished,
     LlmEvent,
@@ -64,18 +64,16 @@ class ProviderTable:
         return self.by_name[name]
 
 
-class RecordingUsage:
-    """A usage sink that keeps what it is told."""
+class RecordingCalls:
+    """A call log that keeps what it is told."""
 
     def __init__(self) -> None:
         """Start empty."""
-        self.seen: list[tuple[ModelRef, Usage, dict[str, str]]] = []
+        self.seen: list[CallRecord] = []
 
-    def record(
-        self, model: ModelRef, usage: Usage, labels: Mapping[str, str], *, last: bool = True
-    ) -> None:
+    def record(self, call: CallRecord) -> None:
         """Keep it."""
-        self.seen.append((model, usage, dict(labels)))
+        self.seen.append(call)
 
 
 class RecordingCooldowns:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -10,7 +10,8 @@ from sqlalchemy import text
 
 from habakkuk.core.ids import random_id
 from habakkuk.db.engine import Call, Database
-from habakkuk.llm.types import ModelRef, Usage
+from habakkuk.llm.contract import CallRecord
+from habakkuk.llm.types import Usage
 
 _ADD = text("""
     INSERT INTO usage (id, turn_id, session_id, user_id, agent, provider, model, input, output,
@@ -74,7 +75,7 @@ class Basket:
 
 
 class UsageLedger:
-    """Keeps what every model call used (the port habakkuk.llm.contract.UsageSink)."""
+    """Keeps what every model call used (the port habakkuk.llm.contract.CallLog)."""
 
     def __init__(self, database: Database) -> None:
         """Use the pool of this process."""
@@ -102,10 +103,9 @@ class UsageLedger:
             self._database.run(statement, **row)
         basket.empty()
 
-    def record(
-        self, model: ModelRef, usage: Usage, labels: Mapping[str, str], *, last: bool = True
-    ) -> None:
+    def record(self, call: CallRecord) -> None:
         """Keep one call: with what its turn writes next, at once when another call comes first."""
+        model, usage, labels = call.model, call.usage or Usage(), call.labels
         row = {
             # A commit whose answer was lost is made again.
             "id": random_id("call"),
@@ -121,7 +121,7 @@ class UsageLedger:
             "cache_write": usage.cache_write,
             "reasoning": usage.reasoning,
         }
-        basket = self._baskets.get(labels.get("turn", "")) if last else None
+        basket = self._baskets.get(labels.get("turn", "")) if call.last else None
         if basket is not None:
             basket.put(row)
         else:

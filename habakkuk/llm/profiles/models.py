@@ -23,15 +23,18 @@ _TOY = Profile(
 )
 # Claude models as Anthropic documents them in late 2026: from 4.6 on they decide themselves how
 # much to think; 4.5 takes a budget of tokens at most, which is not asked for.
+_CLAUDE_EFFORTS = ("low", "medium", "high", "xhigh", "max")
 _CLAUDE_5 = Profile(
     max_tokens_field="max_tokens",
     default_max_tokens=32_000,
     context_window=1_000_000,
     thinking="adaptive",
-    effort=True,
+    efforts=_CLAUDE_EFFORTS,
 )
 _CLAUDE_4 = replace(_CLAUDE_5, context_window=200_000)
-_CLAUDE_4_5 = replace(_CLAUDE_4, thinking=None, effort=False)
+_CLAUDE_4_5 = replace(_CLAUDE_4, thinking=None, efforts=())
+# What the present ones take; older ones take fewer, and none of these refuses the middle.
+_GPT_EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
 _OTHERS = Profile(max_tokens_field="max_tokens")
 # The first pattern that matches the end of the name after its last slash wins.
 _PROFILES: tuple[tuple[re.Pattern[str], Profile], ...] = (
@@ -39,9 +42,9 @@ _PROFILES: tuple[tuple[re.Pattern[str], Profile], ...] = (
     # OpenAI's own models refuse max_tokens; its open ones (gpt-oss) run on others' servers.
     (re.compile(r"claude-(fable|mythos|opus|sonnet|haiku)-5"), _CLAUDE_5),
     (re.compile(r"claude-((opus|sonnet)-4-[678]|mythos-preview)"), _CLAUDE_4),
-    (re.compile(r"claude-opus-4-5"), replace(_CLAUDE_4_5, effort=True)),
+    (re.compile(r"claude-opus-4-5"), replace(_CLAUDE_4_5, efforts=_CLAUDE_EFFORTS)),
     (re.compile(r"claude-(opus|sonnet|haiku)-4"), _CLAUDE_4_5),
-    (re.compile(r"gpt-(?!oss|4|3)|o\d|chatgpt"), Profile()),
+    (re.compile(r"gpt-(?!oss|4|3)|o\d|chatgpt"), Profile(efforts=_GPT_EFFORTS)),
 )
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import text
 
 from habakkuk.conversations.store.usage import UsageLedger
 from habakkuk.db.engine import Database
+from habakkuk.llm.contract import CallRecord
 from habakkuk.llm.types import ModelRef, Usage
 
 LABELS = {"turn": "t", "session": "s", "user": "u", "agent": "a"}
+CALL = CallRecord(ModelRef("mine", "m"), LABELS, "answered", Usage(1, 1))
 COUNT = text("SELECT count(*) FROM usage")
 
 
@@ -25,8 +28,8 @@ def database(database_url: str) -> Iterator[Database]:
 def test_usage_is_kept_with_who_asked(database: Database) -> None:
     ledger = UsageLedger(database)
     labels = {"turn": "t", "session": "s", "user": "u", "agent": "a"}
-    ledger.record(ModelRef("mine", "m/1"), Usage(10, 5, 3, 2, 1), labels)
-    ledger.record(ModelRef("mine", "m"), Usage(), {})
+    ledger.record(CallRecord(ModelRef("mine", "m/1"), labels, "answered", Usage(10, 5, 3, 2, 1)))
+    ledger.record(CallRecord(ModelRef("mine", "m"), {}, "answered", Usage()))
     rows = database.run(
         text(
             "SELECT turn_id, session_id, user_id, agent, provider, model, input, output,"
@@ -42,7 +45,7 @@ def test_usage_is_kept_with_who_asked(database: Database) -> None:
 def test_what_a_call_used_goes_with_what_its_turn_writes_next(database: Database) -> None:
     ledger = UsageLedger(database)
     with ledger.collecting("t") as basket:
-        ledger.record(ModelRef("mine", "m"), Usage(1, 1), LABELS)
+        ledger.record(CALL)
         assert database.run(COUNT)[0][0] == 0
         with database.transaction() as work:
             for statement, row in basket.calls:
@@ -56,7 +59,7 @@ def test_what_was_used_is_written_whatever_becomes_of_the_turn(database: Databas
 
     def fail() -> None:
         with ledger.collecting("t"):
-            ledger.record(ModelRef("mine", "m"), Usage(1, 1), LABELS)
+            ledger.record(CALL)
             raise ValueError("a fault")
 
     with pytest.raises(ValueError, match="a fault"):
@@ -67,7 +70,7 @@ def test_what_was_used_is_written_whatever_becomes_of_the_turn(database: Databas
 def test_a_call_that_another_follows_is_written_at_once(database: Database) -> None:
     ledger = UsageLedger(database)
     with ledger.collecting("t"):
-        ledger.record(ModelRef("mine", "m"), Usage(1, 1), LABELS, last=False)
+        ledger.record(replace(CALL, last=False))
         assert database.run(COUNT)[0][0] == 1
 
 
@@ -77,7 +80,7 @@ def test_two_runs_of_a_turn_have_baskets_of_their_own(database: Database) -> Non
     old = ledger.collecting("t")
     old.__enter__()
     with ledger.collecting("t"):
-        ledger.record(ModelRef("mine", "m"), Usage(1, 1), LABELS)
+        ledger.record(CALL)
         old.__exit__(None, None, None)
-        ledger.record(ModelRef("mine", "m"), Usage(1, 1), LABELS)
+        ledger.record(CALL)
     assert database.run(COUNT)[0][0] == 2

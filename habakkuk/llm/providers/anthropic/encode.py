@@ -14,6 +14,7 @@ from typing import Any
 
 from habakkuk.core.text import clean
 from habakkuk.llm.contract import Profile
+from habakkuk.llm.profiles.efforts import fitting_effort
 from habakkuk.llm.types import (
     Block,
     LlmRequest,
@@ -29,7 +30,6 @@ from habakkuk.llm.types import (
 from habakkuk.llm.wire.outgoing import fitted, hashed_id, spoken, tool_name
 
 _GOOD_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-_EFFORTS = {"none": "low", "minimal": "low"}
 _CACHED = {"type": "ephemeral"}
 # A request may have four cache points: the tools, the system prompt and these.
 _CACHED_MESSAGES = 2
@@ -56,8 +56,8 @@ def _options(request: LlmRequest, profile: Profile) -> Iterator[tuple[str, Any]]
     if profile.thinking:
         # Newer models leave the text of their thinking out unless it is asked for.
         yield "thinking", {"type": profile.thinking, "display": "summarized"}
-    if request.effort and profile.effort:
-        yield "output_config", {"effort": _EFFORTS.get(request.effort, request.effort)}
+    if effort := fitting_effort(request.effort, profile):
+        yield "output_config", {"effort": effort}
     if profile.temperature is not None:
         yield "temperature", profile.temperature
 

@@ -13,6 +13,7 @@ import orjson
 
 from habakkuk.core.text import clean
 from habakkuk.llm.contract import Dialect, Profile
+from habakkuk.llm.profiles.efforts import fitting_effort
 from habakkuk.llm.types import LlmRequest, Message, Role, ToolCall, ToolResult, ToolSpec
 from habakkuk.llm.wire.outgoing import fitted, hashed_id, spoken, tool_name
 
@@ -28,8 +29,8 @@ def request_body(request: LlmRequest, profile: Profile, dialect: Dialect) -> dic
         body[dialect.max_tokens_field or profile.max_tokens_field] = min(limits)
     if profile.temperature is not None:
         body["temperature"] = profile.temperature
-    if request.effort:
-        body["reasoning_effort"] = request.effort
+    if effort := fitting_effort(request.effort, profile):
+        body["reasoning_effort"] = effort
     if dialect.stream_usage:
         body["stream_options"] = {"include_usage": True}
     if dialect.cache_key and request.cache_key:

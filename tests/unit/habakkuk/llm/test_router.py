@@ -34,8 +34,8 @@ from habakkuk.llm.types import (
 )
 from tests.fakes.providers import (
     ProviderTable,
+    RecordingCalls,
     RecordingCooldowns,
-    RecordingUsage,
     ScriptedProvider,
     answering,
 )
@@ -229,18 +229,20 @@ def test_a_silent_stream_without_an_end_is_retried() -> None:
 
 
 def test_usage_is_told_with_the_labels() -> None:
-    usage = RecordingUsage()
-    run(ScriptedProvider(answering("yes", A, Usage(9, 2))), usage=usage)
-    assert usage.seen == [(A, Usage(9, 2), {"turn": "t1"})]
+    calls = RecordingCalls()
+    run(ScriptedProvider(answering("yes", A, Usage(9, 2))), log=calls)
+    (call,) = calls.seen
+    assert (call.model, call.usage, call.labels) == (A, Usage(9, 2), {"turn": "t1"})
 
 
 def test_usage_of_a_cut_call_is_told_too() -> None:
-    usage = RecordingUsage()
+    calls = RecordingCalls()
     cut = broken()
     cut.usage = Usage(40, 1)
     with pytest.raises(StreamCut):
-        run(ScriptedProvider([TextDelta("x"), cut]), usage=usage)
-    assert usage.seen == [(A, Usage(40, 1), {"turn": "t1"})]
+        run(ScriptedProvider([TextDelta("x"), cut]), log=calls)
+    (call,) = calls.seen
+    assert (call.model, call.usage, call.labels) == (A, Usage(40, 1), {"turn": "t1"})
 
 
 def test_when_all_fail_the_error_names_each_and_is_of_the_most_telling_class() -> None:

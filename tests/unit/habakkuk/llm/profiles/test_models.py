@@ -49,7 +49,7 @@ def test_claude_models_are_asked_for_what_each_takes(
     model: str, thinking: str | None, effort: bool
 ) -> None:
     profile = profile_for(ModelRef("anthropic", model))
-    assert (profile.thinking, profile.effort) == (thinking, effort)
+    assert (profile.thinking, bool(profile.efforts)) == (thinking, effort)
 
 
 def test_thinking_has_room_beside_the_answer() -> None:

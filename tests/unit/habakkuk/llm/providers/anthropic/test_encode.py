@@ -255,7 +255,7 @@ def test_the_number_of_tokens_that_the_format_demands(
     ("effort", "sent"), [("high", "high"), ("max", "max"), ("minimal", "low"), ("none", "low")]
 )
 def test_effort_in_the_words_of_the_format(effort: str, sent: str) -> None:
-    found = body(said("x"), effort=effort, profile=Profile(effort=True))
+    found = body(said("x"), effort=effort, profile=Profile(efforts=("low", "high", "max")))
     assert found["output_config"] == {"effort": sent}
 
 

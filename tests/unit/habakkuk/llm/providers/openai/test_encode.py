@@ -200,7 +200,12 @@ def test_usage_is_asked_for() -> None:
 
 
 def test_effort_is_sent_when_set() -> None:
-    assert body(user(Text(text="x")), effort="high")["reasoning_effort"] == "high"
+    profile = Profile(efforts=("low", "high"))
+    assert body(user(Text(text="x")), effort="high", profile=profile)["reasoning_effort"] == "high"
+
+
+def test_effort_is_kept_from_models_that_take_none() -> None:
+    assert "reasoning_effort" not in body(user(Text(text="x")), effort="high")
 
 
 def test_a_dialect_decides_what_its_service_takes() -> None:

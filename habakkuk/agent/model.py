@@ -69,6 +69,7 @@ class ModelStep:
             messages=repair(self._messages),
             tools=run.ports.tools.specs(run.agent.toolsets),
             max_tokens=run.agent.max_output_tokens,
+            web=run.agent.web,
             cache_key=run.turn.session_id,
             labels=run.labels,
         )

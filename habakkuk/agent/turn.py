@@ -207,7 +207,8 @@ class _Turn:
             return False
         self._run.context.failpoints.hit("model.call.after")
         text = visible(finished.blocks)
-        notices = _notices(finished, text)
+        failed = finished.failed if self._run.agent.fallback_notice else ()
+        notices = [*map(_sentence, failed), *_notices(finished, text)]
         cut = {"cut": True} if finished.stop is StopReason.LENGTH else {}
         ending = Ending(
             Outcome.ANSWERED,

@@ -97,6 +97,8 @@ class Call:
         self._cut = False
         self._over = False
         self._deadline = time.monotonic() + seconds
+        self._next = self._deadline
+        self._silence: float | None = None
 
     def use(self, plug: Plug) -> None:
         """Say which line is used from now on; it is cut when the call already was."""
@@ -124,15 +126,30 @@ class Call:
         """Shorten the rest of the call: what matters has come."""
         self._deadline = min(self._deadline, time.monotonic() + seconds)
 
+    def expect(self, seconds: float, silence: float | None = None) -> None:
+        """Say within which time something that counts must come, and how long no byte may come."""
+        self._next = time.monotonic() + seconds
+        self._silence = silence
+
     @property
     def late(self) -> bool:
         """Whether the call's time is up."""
         return time.monotonic() >= self._deadline
 
+    @property
+    def begun(self) -> bool:
+        """Whether anything that counts has come."""
+        return self._silence is not None
+
+    @property
+    def overdue(self) -> bool:
+        """Whether what was expected did not come in its time."""
+        return time.monotonic() >= self._next
+
     def limit(self, timeout: float | None) -> float:
         """Return how long the next wait may take, at most `timeout`."""
-        left = max(0.001, self._deadline - time.monotonic())
-        return left if timeout is None else min(left, timeout)
+        left = max(0.001, min(self._deadline, self._next) - time.monotonic())
+        return min(limit for limit in (left, timeout, self._silence) if limit is not None)
 
 
 class Calls:

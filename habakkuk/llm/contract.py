@@ -18,7 +18,7 @@ LlmError
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from habakkuk.core.errors import LlmError
@@ -103,7 +103,10 @@ class Endpoint:
     """Where and as whom a provider is called.
 
     `api_key` is empty for keyless servers; `api_key_env` is the variable it came from, for
-    messages. `timeout` bounds a whole call, `stall_timeout` the time without a single byte.
+    messages; `spare_keys` are variables and their keys to turn to when that one is refused or
+    limited. In seconds: `timeout` bounds a whole call, `first_byte_timeout` the wait for the
+    answer to begin, `stall_timeout` the time without a single byte, `ping_timeout` the time in
+    which only signs of life come.
     """
 
     name: str
@@ -111,10 +114,25 @@ class Endpoint:
     api_key: str = field(repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     timeout: float = 600.0
+    first_byte_timeout: float = 300.0
     stall_timeout: float = 120.0
+    ping_timeout: float = 300.0
     api_key_env: str | None = None
+    spare_keys: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     type: str = "openai"
     dialect: Dialect = field(default_factory=Dialect)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The variables of its keys, the first choice first; one without a name when keyless."""
+        return (self.api_key_env or "", *(variable for variable, _ in self.spare_keys))
+
+    def with_key(self, place: int) -> Endpoint:
+        """Return the endpoint as the owner of one of its keys alone."""
+        if place == 0:
+            return replace(self, spare_keys=())
+        variable, value = self.spare_keys[place - 1]
+        return replace(self, api_key=value, api_key_env=variable, spare_keys=())
 
     @property
     def address(self) -> str:

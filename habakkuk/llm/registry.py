@@ -32,20 +32,28 @@ def _adapter(kind: str) -> ModuleType:
 
 
 class Registry:
-    """One provider for each endpoint, made at its first use. Thread-safe."""
+    """One provider for each endpoint and key, made at its first use. Thread-safe."""
 
     def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:
         """Keep the endpoints; nothing is loaded yet."""
         self._endpoints = dict(endpoints)
-        self._made: dict[str, Provider] = {}
+        self._made: dict[tuple[str, int], Provider] = {}
         self._lock = threading.Lock()
 
-    def provider(self, name: str) -> Provider:
-        """Return the provider of this name. Raises ConfigurationError when there is none."""
-        made = self._made.get(name)
-        return made if made is not None else self._make(name)
+    def provider(self, name: str, key: int = 0) -> Provider:
+        """Return the provider of this name, with the key at that place of `keys`.
 
-    def _make(self, name: str) -> Provider:
+        Raises ConfigurationError when there is none.
+        """
+        made = self._made.get((name, key))
+        return made if made is not None else self._make(name, key)
+
+    def keys(self, name: str) -> tuple[str, ...]:
+        """Return the names of a provider's keys, the first choice first; never none."""
+        endpoint = self._endpoints.get(name)
+        return ("",) if endpoint is None else endpoint.keys
+
+    def _make(self, name: str, key: int) -> Provider:
         endpoint = self._endpoints.get(name)
         if endpoint is None:
             known = ", ".join(self._endpoints) or "none"
@@ -54,9 +62,9 @@ class Registry:
                 " add it under `providers:`"
             )
         with self._lock:
-            if name not in self._made:
-                self._made[name] = _adapter(endpoint.type).build(endpoint)
-            return self._made[name]
+            if (name, key) not in self._made:
+                self._made[name, key] = _adapter(endpoint.type).build(endpoint.with_key(key))
+            return self._made[name, key]
 
     def warm(self) -> None:
         """Load the SDK of every type that is configured, and make the providers."""

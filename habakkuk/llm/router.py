@@ -7,138 +7,90 @@ answer to, so a retry after it is safe, and a display may show the thinking of b
 
 from __future__ import annotations
 
-import random
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol, cast
 
 from habakkuk.core.errors import LlmError
 from habakkuk.core.interrupt import Interrupt
+from habakkuk.llm.attempt import Attempt, Recorder
 from habakkuk.llm.contract import (
-    AuthFailed,
-    BillingFailed,
+    Admission,
+    Budget,
     CallLog,
-    CallRecord,
+    ContextOverflow,
     Cooldowns,
     ModelMissing,
-    NetworkFailed,
-    Overloaded,
     Profile,
     Provider,
-    RateLimited,
-    Refused,
-    StreamCut,
+    RequestTooLarge,
+    Screen,
+    Screened,
+)
+from habakkuk.llm.policy import (
+    MENDABLE,
+    OF_ONE_KEY,
+    NoCooldowns,
+    RetryPolicy,
+    Rota,
+    draw,
+    telling,
 )
 from habakkuk.llm.profiles.models import profile_for
 from habakkuk.llm.selection import NO_MODEL
-from habakkuk.llm.types import (
-    Finished,
-    LlmEvent,
-    LlmRequest,
-    ModelRef,
-    Text,
-    TextDelta,
-    ToolCallStarted,
-)
+from habakkuk.llm.types import Finished, LlmEvent, LlmRequest, ModelRef
 
-_TRANSIENT = (RateLimited, Overloaded, NetworkFailed)
-# What another model can mend, the most telling first; what is not here is raised at once.
-_MENDABLE = (
-    AuthFailed,
-    BillingFailed,
-    ModelMissing,
-    Refused,
-    RateLimited,
-    Overloaded,
-    NetworkFailed,
-)
+_LEFT_OUT = "the request was too large for {ref}, so the files in it were left out"
 
 
 class Providers(Protocol):
-    """Where the router finds a provider by name; the registry is one."""
+    """Where the router finds providers and the names of their keys; the registry is one."""
 
-    def provider(self, name: str) -> Provider:
-        """Return the provider. Raises ConfigurationError when there is none."""
+    def provider(self, name: str, key: int = 0) -> Provider:
+        """Return the provider with the key at that place. Raises ConfigurationError."""
+        ...
+
+    def keys(self, name: str) -> Sequence[str]:
+        """Return the names of a provider's keys; one, maybe empty, where there is no choice."""
         ...
 
 
-@dataclass(frozen=True)
-class RetryPolicy:
-    """How often one model is asked, and how long between, in seconds.
+@dataclass
+class _Asked:
+    """What is asked of one model, and what its user should know besides the answer."""
 
-    The wait is drawn evenly from 0 to `base` doubled for each failure, at most `cap`, so that many
-    turns do not come back together. A provider's own retry_after is waited for when it is at most
-    `patience`; a longer one ends the attempts at that model, which then rests.
-    """
-
-    attempts: int = 3
-    base: float = 1.0
-    cap: float = 20.0
-    patience: float = 60.0
-    rest: float = 30.0
-
-
-class NoCooldowns:
-    """Nobody rests: for processes without Redis, and for tests."""
-
-    def resting(self, provider: str) -> float:  # noqa: ARG002 - the port's signature
-        """Return 0: every provider may be called."""
-        return 0.0
-
-    def rest(self, provider: str, seconds: float) -> None:
-        """Forget it."""
-
-
-def _draw(longest: float) -> float:
-    return random.uniform(0.0, longest)  # noqa: S311 - a wait, no secret
-
-
-class _Attempt:
-    """One call of one model: passes events on and keeps what was shown."""
-
-    def __init__(self) -> None:
-        self.shown = False
-        self._text: list[str] = []
-        self.finished: Finished | None = None
-
-    def watch(self, events: Iterator[LlmEvent], ref: ModelRef) -> Iterator[LlmEvent]:
-        """Yield everything but Finished, which is kept."""
-        for event in events:
-            if isinstance(event, Finished):
-                self.finished = event
-                return
-            self.shown = self.shown or isinstance(event, TextDelta | ToolCallStarted)
-            if isinstance(event, TextDelta):
-                self._text.append(event.text)
-            yield event
-        raise NetworkFailed(f"{ref}: the stream ended before the answer did", retryable=True)
-
-    def cut(self, failure: LlmError) -> StreamCut:
-        """Return the error that carries what was shown."""
-        text = "".join(self._text)
-        blocks = (Text(text=text, partial=True),) if text.strip() else ()
-        return StreamCut(f"the answer broke off: {failure}", blocks)
+    ref: ModelRef
+    profile: Profile
+    request: LlmRequest
+    interrupt: Interrupt
+    notices: list[str] = field(default_factory=list)
 
 
 class Router:
-    """Retries, falls back, and reports usage. Thread-safe; it keeps nothing between calls."""
+    """Retries, turns keys, falls back, and reports calls. Thread-safe; keeps nothing itself."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the ports of one composition root, all by name
         self,
         providers: Providers,
         *,
         log: CallLog | None = None,
+        budget: Budget | None = None,
+        screen: Screen | None = None,
         cooldowns: Cooldowns | None = None,
         policy: RetryPolicy | None = None,
         profiles: Callable[[ModelRef], Profile] = profile_for,
-        draw: Callable[[float], float] = _draw,
+        draw: Callable[[float], float] = draw,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         """Take the ports. `draw` returns a wait between 0 and what it is given."""
         self._providers = providers
-        self._log = log
-        self._cooldowns = cooldowns or NoCooldowns()
+        self._recorder = Recorder(log, now)
+        self._budget = budget
+        self._screen = screen
         self._policy = policy or RetryPolicy()
+        self._rota = Rota(cooldowns or NoCooldowns(), self._policy)
         self._profiles = profiles
         self._draw = draw
 
@@ -147,108 +99,120 @@ class Router:
     ) -> Iterator[LlmEvent]:
         """Yield the events of the first model that answers, Finished last.
 
-        Finished.notices names who failed before. Raises StreamCut when an answer broke off after
+        Finished.failed names who failed before. Raises StreamCut when an answer broke off after
         something was shown, Interrupted, or the most telling LlmError, which names every model.
         """
         if not chain:
             raise ModelMissing(NO_MODEL)
         failures: list[tuple[ModelRef, LlmError]] = []
-        for ref in self._order(chain):
+        for ref in self._rota.models(chain, self._providers.keys):
+            asked = self._asked(ref, request, interrupt)
             try:
-                yield from self._ask(ref, request, interrupt, failures)
-            except _MENDABLE as error:
+                for event in self._ask(asked):
+                    if isinstance(event, Finished):
+                        yield _told(event, failures, asked.notices)
+                        return
+                    yield event
+            except MENDABLE as error:
                 failures.append((ref, error))
-                self._maybe_rest(ref, error)
+                self._rota.tire(ref.provider, error)
+        raise telling(failures)
+
+    def _asked(self, ref: ModelRef, request: LlmRequest, interrupt: Interrupt) -> _Asked:
+        """Fit the request to the model."""
+        profile = self._profiles(ref)
+        screened = Screened(request)
+        if self._screen is not None:
+            screened = self._screen.fit(request, ref, profile)
+        return _Asked(ref, profile, screened.request, interrupt, list(screened.notices))
+
+    def _ask(self, asked: _Asked) -> Iterator[LlmEvent]:
+        """Yield a model's answer; once more without its files when it is too large with them."""
+        try:
+            yield from self._with_keys(asked)
+        except RequestTooLarge as error:
+            bare = self._without_files(asked.request)
+            if bare is None:
+                # There is nothing but text to make shorter.
+                raise ContextOverflow(str(error)) from error
+            asked.request = bare
+            asked.notices.append(_LEFT_OUT.format(ref=asked.ref))
+        else:
+            return
+        yield from self._with_keys(asked)
+
+    def _without_files(self, request: LlmRequest) -> LlmRequest | None:
+        """Return the request with notes in the place of its files, None when it has none."""
+        if self._screen is None or not request.payloads:
+            return None
+        return self._screen.without_files(request)
+
+    def _with_keys(self, asked: _Asked) -> Iterator[LlmEvent]:
+        """Yield a model's answer, by the first of its provider's keys that serves."""
+        provider = asked.ref.provider
+        names = self._providers.keys(provider)
+        places = self._rota.keys(provider, names)
+        for place in places[:-1]:
+            try:
+                yield from self._attempts(asked, place, hopeless=OF_ONE_KEY)
+            except OF_ONE_KEY as error:
+                self._rota.tire_key(provider, names[place], error)
             else:
                 return
-        raise _telling(failures)
+        yield from self._attempts(asked, places[-1])
 
-    def _order(self, chain: Sequence[ModelRef]) -> list[ModelRef]:
-        """Return the chain with resting providers last: better than none at all."""
-        if len(chain) == 1:
-            return list(chain)
-        resting = {ref: self._cooldowns.resting(ref.provider) > 0 for ref in chain}
-        return sorted(chain, key=lambda ref: resting[ref])
-
-    def _ask(
-        self,
-        ref: ModelRef,
-        request: LlmRequest,
-        interrupt: Interrupt,
-        failures: Sequence[tuple[ModelRef, LlmError]],
+    def _attempts(
+        self, asked: _Asked, place: int, hopeless: tuple[type[LlmError], ...] = ()
     ) -> Iterator[LlmEvent]:
-        """Yield one model's answer, after as many attempts as the policy allows."""
-        for number in range(1, self._policy.attempts + 1):
-            interrupt.check()
-            attempt = _Attempt()
+        """Yield one model's answer, after as many attempts as the policy allows.
+
+        What is `hopeless` is not tried again: there is another key.
+        """
+        number = 0
+        while True:
+            number += 1
+            asked.interrupt.check()
+            attempt = self._begin(asked)
             try:
-                yield from self._try(ref, request, interrupt, attempt)
+                yield from self._try(asked, place, attempt)
             except LlmError as error:
-                self._count_failed(ref, error, request)
+                attempt.failed(error)
                 if attempt.shown:
                     raise attempt.cut(error) from error
-                wait = self._wait(error, number)
-                if wait is None:
+                wait = self._policy.wait(error, number, self._draw)
+                if wait is None or isinstance(error, hopeless):
                     raise
-                interrupt.wait(wait)
+                asked.interrupt.wait(wait)
             else:
-                yield self._end(cast("Finished", attempt.finished), request, failures)
+                finished = cast("Finished", attempt.finished)
+                attempt.answered(finished)
+                yield finished
                 return
+            finally:
+                attempt.stopped()
 
-    def _try(
-        self, ref: ModelRef, request: LlmRequest, interrupt: Interrupt, attempt: _Attempt
-    ) -> Iterator[LlmEvent]:
-        provider = self._providers.provider(ref.provider)
-        events = provider.stream(ref.model, request, self._profiles(ref), interrupt)
+    def _begin(self, asked: _Asked) -> Attempt:
+        """Ask for leave to spend, and begin. Raises SpendCapReached."""
+        leave = Admission()
+        if self._budget is not None:
+            leave = self._budget.admit(asked.ref, asked.request, asked.interrupt)
+            asked.notices += [text for text in leave.notices if text not in asked.notices]
+        return Attempt(asked.ref, asked.request, self._recorder, leave.hold)
+
+    def _try(self, asked: _Asked, place: int, attempt: Attempt) -> Iterator[LlmEvent]:
+        provider = self._providers.provider(asked.ref.provider, place)
+        events = provider.stream(asked.ref.model, asked.request, asked.profile, asked.interrupt)
         with closing(cast("_Closable", events)):
-            yield from attempt.watch(events, ref)
+            yield from attempt.watch(events)
 
-    def _wait(self, error: LlmError, number: int) -> float | None:
-        """Return how long to wait before the next attempt, None when there is none."""
-        if not isinstance(error, _TRANSIENT) or number >= self._policy.attempts:
-            return None
-        drawn = self._draw(min(self._policy.cap, self._policy.base * 2 ** (number - 1)))
-        if error.retry_after is None:
-            return drawn
-        return error.retry_after + drawn if error.retry_after <= self._policy.patience else None
 
-    def _end(
-        self,
-        finished: Finished,
-        request: LlmRequest,
-        failures: Sequence[tuple[ModelRef, LlmError]],
-    ) -> Finished:
-        if self._log is not None:
-            self._log.record(CallRecord(finished.model, request.labels, "answered", finished.usage))
-        told = tuple(
-            f"{ref} failed ({error}); {finished.model} answered" for ref, error in failures
-        )
-        return replace(finished, notices=(*told, *finished.notices))
-
-    def _count_failed(self, ref: ModelRef, error: LlmError, request: LlmRequest) -> None:
-        """Report what a broken call had used, where the provider said it."""
-        used = error.usage if isinstance(error, NetworkFailed) else None
-        if used is not None and self._log is not None:
-            self._log.record(CallRecord(ref, request.labels, "failed", used, last=False))
-
-    def _maybe_rest(self, ref: ModelRef, error: LlmError) -> None:
-        if isinstance(error, _TRANSIENT):
-            self._cooldowns.rest(ref.provider, error.retry_after or self._policy.rest)
+def _told(
+    finished: Finished, failures: Sequence[tuple[ModelRef, LlmError]], notices: Sequence[str]
+) -> Finished:
+    """Return the answer with who failed before it, and what its user should know."""
+    failed = tuple(f"{ref} failed ({error}); {finished.model} answered" for ref, error in failures)
+    return replace(finished, failed=failed, notices=(*notices, *finished.notices))
 
 
 class _Closable(Protocol):
     def close(self) -> None: ...
-
-
-def _telling(failures: Sequence[tuple[ModelRef, LlmError]]) -> LlmError:
-    """Return one error for all: of the class that says most, retryable when any of them is."""
-    errors = [error for _, error in failures]
-    telling = next(error for kind in _MENDABLE for error in errors if isinstance(error, kind))
-    if len(errors) == 1:
-        return telling
-    waits = [error.retry_after for error in errors if error.retry_after is not None]
-    return type(telling)(
-        "no model answered. " + " / ".join(f"{ref}: {error}" for ref, error in failures),
-        retryable=any(error.retryable for error in errors),
-        retry_after=min(waits, default=None),
-    )

@@ -129,6 +129,17 @@ def _key(settings: Settings, variable: str | None) -> str:
     return (settings.secret(variable) or "").strip()
 
 
+def _keys(
+    provider: ProviderConfig, preset: Preset | None, settings: Settings
+) -> list[tuple[str, str]]:
+    """Return variables with their keys, those that are set; the first alone when none is."""
+    of_preset = (preset.api_key_env,) if preset and preset.api_key_env else ()
+    variables = provider.key_variables or of_preset
+    found = [(variable, _key(settings, variable)) for variable in variables]
+    set_ones = [(variable, key) for variable, key in found if key]
+    return set_ones or found[:1] or [("", "")]
+
+
 def _configured(name: str, provider: ProviderConfig, settings: Settings) -> Endpoint:
     """Return the endpoint of an entry in the config."""
     place = f"providers.{name}"
@@ -152,15 +163,18 @@ def _configured(name: str, provider: ProviderConfig, settings: Settings) -> Endp
                 f"{place}.headers.{header}: a header has a name of letters, digits and dashes,"
                 " and a value of one line of ASCII"
             )
-    variable = provider.api_key_env or (preset.api_key_env if preset else None)
+    (variable, key), *spare = _keys(provider, preset, settings)
     return Endpoint(
         name=name,
         base_url=base_url,
-        api_key=_key(settings, variable),
-        api_key_env=variable,
+        api_key=key,
+        api_key_env=variable or None,
+        spare_keys=tuple(spare),
         headers=dict(provider.headers),
         timeout=provider.timeout,
+        first_byte_timeout=provider.first_byte_timeout,
         stall_timeout=provider.stall_timeout,
+        ping_timeout=provider.ping_timeout,
         type=kind,
         dialect=preset.dialect if preset else Dialect(),
     )

@@ -241,7 +241,11 @@ class ToolCallStarted:
 
 @dataclass(frozen=True)
 class Finished:
-    """The end of a call: the whole message. Always the last event, and always there."""
+    """The end of a call: the whole message. Always the last event, and always there.
+
+    `notices` is what its user should know besides; `failed` names the models that were asked before
+    this one, why each failed, and who answered.
+    """
 
     blocks: tuple[Block, ...]
     stop: StopReason
@@ -249,6 +253,7 @@ class Finished:
     model: ModelRef
     raw_stop: str | None = None
     notices: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
 
 
 LlmEvent = TextDelta | ThinkingDelta | ToolCallStarted | Finished

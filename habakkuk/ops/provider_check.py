@@ -37,7 +37,7 @@ def try_model(endpoint: Endpoint, model: str) -> None:
 
     Raises LlmError, with what the provider said.
     """
-    brief = dataclasses.replace(endpoint, timeout=_SECONDS, stall_timeout=_SECONDS)
+    brief = dataclasses.replace(endpoint, timeout=_SECONDS, first_byte_timeout=_SECONDS)
     ref = ModelRef(endpoint.name, model)
     question = Message(Role.USER, (Text(text=_QUESTION),))
     request = LlmRequest(system="", messages=(question,), max_tokens=_TOKENS)

@@ -76,8 +76,8 @@ def preset_of(settings: Settings, chosen: NewProvider) -> Preset | None:
 def key_variable(settings: Settings, chosen: NewProvider) -> str:
     """Return the variable for the provider's key."""
     entry = settings.config.providers.get(chosen.name)
-    if entry is not None and entry.api_key_env:
-        return entry.api_key_env
+    if entry is not None and entry.key_variables:
+        return entry.key_variables[0]
     preset = preset_of(settings, chosen)
     if preset is not None and preset.api_key_env:
         return preset.api_key_env

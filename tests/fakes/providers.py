@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.llm.contract import CallRecord, Profile, Provider
@@ -58,10 +58,16 @@ class ProviderTable:
     """Providers by name, in the registry's place."""
 
     by_name: Mapping[str, Provider]
+    by_key: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
-    def provider(self, name: str) -> Provider:
-        """Return the provider."""
-        return self.by_name[name]
+    def provider(self, name: str, key: int = 0) -> Provider:
+        """Return the provider; with several keys it has the name `name:key`."""
+        names = self.keys(name)
+        return self.by_name[f"{name}:{names[key]}" if len(names) > 1 else name]
+
+    def keys(self, name: str) -> Sequence[str]:
+        """Return the names of its keys."""
+        return self.by_key.get(name, ("",))
 
 
 class RecordingCalls:

@@ -77,15 +77,29 @@ class _Section(BaseModel):
 
 
 class ProviderConfig(_Section):
-    """One model service. One named after a preset needs nothing else; `preset` names it."""
+    """One model service. One named after a preset needs nothing else; `preset` names it.
+
+    Several variables in `api_key_env` are several keys: when one is refused or limited, the next
+    is used.
+    """
 
     type: str | None = None
     preset: str | None = None
     base_url: Url | None = None
-    api_key_env: Variable | None = None
+    api_key_env: Variable | Annotated[list[Variable], Field(min_length=1)] | None = None
     timeout: Duration = 600.0
+    first_byte_timeout: Duration = 300.0
     stall_timeout: Duration = 120.0
+    ping_timeout: Duration = 300.0
     headers: dict[str, str] = {}
+
+    @property
+    def key_variables(self) -> tuple[str, ...]:
+        """The variables that hold its keys, the first choice first."""
+        named = self.api_key_env
+        if named is None:
+            return ()
+        return tuple(named) if isinstance(named, list) else (named,)
 
 
 class PermissionMode(StrEnum):
@@ -98,10 +112,18 @@ class PermissionMode(StrEnum):
 
 
 class AgentConfig(_Section):
-    """One agent: its model as provider/model, what follows when that fails, and what it may do."""
+    """One agent: its model as provider/model, what follows when that fails, and what it may do.
+
+    `fallback_notice` says under an answer who failed before it; `web` lets the model use its
+    provider's own search and fetch; `compact_at` is the length in tokens at which a session is
+    summed up, -1 never, by itself what the model takes.
+    """
 
     model: ModelName | None = None
     fallbacks: list[ModelName] = []
+    fallback_notice: bool = True
+    web: bool = True
+    compact_at: int | None = Field(default=None, ge=-1)
     permissions: Annotated[PermissionMode, Field(strict=False)] = PermissionMode.WORKSPACE
     toolsets: list[Name] = ["core"]
     prompt: str | None = Field(default=None, max_length=100_000)

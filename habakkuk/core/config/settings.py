@@ -46,7 +46,7 @@ class Settings:
         """
         config = self.config
         providers = config.providers.values()
-        named = [provider.api_key_env for provider in providers]
+        named = [name for provider in providers for name in provider.key_variables]
         for channel in config.channels.values():
             named += [str(v) for k, v in (channel.model_extra or {}).items() if k.endswith("_env")]
         values = filter(None, map(self.secret, named))

@@ -37,6 +37,7 @@ from habakkuk.llm.transport import line_client, line_timeout, line_transport
 from habakkuk.llm.types import LlmEvent, LlmRequest, ModelRef, Usage
 from habakkuk.llm.wire.outgoing import call_ids
 from habakkuk.llm.wire.sse import Event, TooLong, events
+from habakkuk.llm.wire.waiting import Wait, what_was_awaited
 
 # How long to read on after the end was seen, for usage (after the reason to stop) and for the
 # last bytes, which let the connection be used again. A slow server costs no more than this.
@@ -87,7 +88,9 @@ class StreamProvider(ABC, Generic[Piece]):
         self._endpoint = endpoint
         self._calls = Calls()
         self._lines = line_transport(self._calls)
-        self._waits = {"timeout": line_timeout(endpoint.stall_timeout).as_dict()}
+        # Reading has limits of its own: see Call.expect.
+        longest = max(endpoint.first_byte_timeout, endpoint.stall_timeout)
+        self._waits = {"timeout": line_timeout(longest).as_dict()}
         try:
             self._client = self._make_client(line_client(self._lines, endpoint.stall_timeout))
         except httpx2.InvalidURL as error:
@@ -138,6 +141,7 @@ class StreamProvider(ABC, Generic[Piece]):
         interrupt.check()
         self._check_key()
         call = Call(self._endpoint.timeout)
+        call.expect(self._endpoint.first_byte_timeout)
         answer = self._answer(ModelRef(self._endpoint.name, model), call_ids(request))
         sending = self._sending(self._body(model, request, profile))
         with interrupt.freeing(call.cut), self._translated(model, call, interrupt, answer):
@@ -202,20 +206,21 @@ class StreamProvider(ABC, Generic[Piece]):
             if chunk is None:
                 return
             yield chunk
-            if call.late:
-                raise httpx2.ReadTimeout("the call's time is up")
+            if call.late or call.overdue:
+                raise httpx2.ReadTimeout("the time is up")
 
     def _read(
         self, chunks: Iterator[bytes], model: str, call: Call, answer: Answer[Piece]
     ) -> Iterator[LlmEvent]:
         """Yield what the events show; returns at the end, raises when there was none."""
+        wait = Wait(call, self._endpoint)
         try:
-            for event in events(chunks):
+            for event in events(wait.begun(chunks)):
                 value = self._value(event, model, answer)
                 if self._is_last(event, value):
                     return
                 if value is not None:
-                    yield from answer.add(self._shaped(value))
+                    yield from wait.lively(value, answer.add(self._shaped(value)))
                 if answer.finish is not None:
                     call.hurry(_AFTER_FINISH)
         except httpx2.HTTPError:
@@ -308,7 +313,7 @@ class StreamProvider(ABC, Generic[Piece]):
         if isinstance(error, httpx2.TimeoutException) and call.late:
             return f"the answer took longer than {self._endpoint.timeout:g} s (timeout)"
         if isinstance(error, httpx2.TimeoutException):
-            return f"nothing came for {self._endpoint.stall_timeout:g} s (stall_timeout)"
+            return what_was_awaited(call, self._endpoint)
         if isinstance(error, TooLong):
             return f"the answer cannot be read: {error}"
         if isinstance(error, httpx2.UnsupportedProtocol | httpx2.LocalProtocolError):

@@ -155,10 +155,19 @@ def test_an_answer_that_lost_only_its_tail_counts(bench: Bench) -> None:
     assert bench.ask("cut after finish")[1].blocks == (Text(text="All."),)
 
 
-@pytest.mark.parametrize("scenario", ["stall", "silence"])
-def test_silence_ends_after_the_stall_timeout(bench: Bench, scenario: str) -> None:
-    _, error = shown_before(bench, scenario, NetworkFailed, stall_timeout=0.2)
-    assert "stall_timeout" in str(error)
+def test_silence_within_an_answer_ends_after_the_stall_timeout(bench: Bench) -> None:
+    _, error = shown_before(bench, "stall", NetworkFailed, stall_timeout=0.2)
+    assert "(stall_timeout)" in str(error)
+
+
+def test_an_answer_that_does_not_begin_ends_after_the_first_byte_timeout(bench: Bench) -> None:
+    _, error = shown_before(bench, "silence", NetworkFailed, first_byte_timeout=0.2)
+    assert "(first_byte_timeout)" in str(error)
+
+
+def test_signs_of_life_alone_are_no_answer(bench: Bench) -> None:
+    _, error = shown_before(bench, "keep-alives", NetworkFailed, ping_timeout=0.3)
+    assert "(ping_timeout)" in str(error)
 
 
 @pytest.mark.parametrize("scenario", ["keep-alives", "flood"])
@@ -299,7 +308,7 @@ def test_a_trip_frees_the_socket_of_a_blocked_call(
     bench.scenario = scenario
     interrupt = Interrupt()
     raised: list[Reason] = []
-    with bench.provider(stall_timeout=300.0) as provider:
+    with bench.provider(stall_timeout=300.0, first_byte_timeout=300.0) as provider:
 
         def call() -> None:
             try:

@@ -18,7 +18,8 @@ from habakkuk.llm.contract import (
     Refused,
     StreamCut,
 )
-from habakkuk.llm.router import RetryPolicy, Router
+from habakkuk.llm.policy import RetryPolicy
+from habakkuk.llm.router import Router
 from habakkuk.llm.types import (
     Finished,
     LlmEvent,
@@ -182,7 +183,7 @@ def test_what_no_model_can_mend_is_raised_at_once(failure: LlmError) -> None:
 def test_the_notice_names_who_failed_why_and_who_answered() -> None:
     notices = last(
         run(ScriptedProvider([AuthFailed("bad key")]), ScriptedProvider(answering("b", B)))
-    ).notices
+    ).failed
     assert len(notices) == 1
     assert "a/one" in notices[0]
     assert "bad key" in notices[0]
@@ -243,6 +244,28 @@ def test_usage_of_a_cut_call_is_told_too() -> None:
         run(ScriptedProvider([TextDelta("x"), cut]), log=calls)
     (call,) = calls.seen
     assert (call.model, call.usage, call.labels) == (A, Usage(40, 1), {"turn": "t1"})
+
+
+def test_every_call_is_recorded_with_how_it_went() -> None:
+    calls = RecordingCalls()
+    run(ScriptedProvider([limited()], [broken()], answering("yes", A)), log=calls)
+    assert [call.outcome for call in calls.seen] == ["rate_limited", "network_failed", "answered"]
+    assert [call.last for call in calls.seen] == [False, False, True]
+
+
+def test_a_call_that_was_stopped_is_recorded_too() -> None:
+    calls = RecordingCalls()
+    with pytest.raises(Interrupted):
+        run(ScriptedProvider([TextDelta("x"), Interrupted(Reason.CANCELLED)]), log=calls)
+    assert [call.outcome for call in calls.seen] == ["stopped"]
+
+
+def test_a_call_is_timed_to_its_first_piece_and_to_its_end() -> None:
+    calls = RecordingCalls()
+    moments = iter([10.0, 10.5, 12.0])
+    run(ScriptedProvider(answering("yes", A)), log=calls, now=lambda: next(moments))
+    (call,) = calls.seen
+    assert (call.first_token, call.seconds) == (0.5, 2.0)
 
 
 def test_when_all_fail_the_error_names_each_and_is_of_the_most_telling_class() -> None:

@@ -1,0 +1,182 @@
+"""The router's other choices: which key is tried, leave to spend, and requests that are too large."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from habakkuk.core.errors import LlmError
+from habakkuk.core.interrupt import Interrupt
+from habakkuk.llm.contract import (
+    Admission,
+    AuthFailed,
+    BillingFailed,
+    ContextOverflow,
+    NetworkFailed,
+    Overloaded,
+    Profile,
+    RateLimited,
+    RequestTooLarge,
+    Screened,
+    SpendCapReached,
+)
+from habakkuk.llm.router import Router
+from habakkuk.llm.types import (
+    Finished,
+    LlmEvent,
+    LlmRequest,
+    Message,
+    ModelRef,
+    Payload,
+    Role,
+    Text,
+)
+from tests.fakes.providers import (
+    ProviderTable,
+    RecordingCalls,
+    RecordingCooldowns,
+    ScriptedProvider,
+    answering,
+)
+
+A = ModelRef("a", "one")
+B = ModelRef("b", "two")
+REQUEST = LlmRequest("", (Message(Role.USER, (Text(text="hi"),)),), labels={"turn": "t1"})
+
+
+class NoWaits(Interrupt):
+    """An interrupt whose waits take no time."""
+
+    def wait(self, seconds: float) -> bool:
+        return False
+
+
+def limited(retry_after: float) -> RateLimited:
+    return RateLimited("slow down", retryable=True, retry_after=retry_after)
+
+
+def overloaded() -> Overloaded:
+    return Overloaded("full", retryable=True)
+
+
+def broken() -> NetworkFailed:
+    return NetworkFailed("line broke", retryable=True)
+
+
+def run(a: ScriptedProvider, b: ScriptedProvider | None = None, **ports: object) -> list[LlmEvent]:
+    table = ProviderTable({"a": a, "b": b or ScriptedProvider([])})
+    router = Router(table, draw=lambda longest: longest, **ports)  # type: ignore[arg-type] # ports by name
+    return list(router.stream((A, B) if b else (A,), REQUEST, NoWaits()))
+
+
+def last(events: list[LlmEvent]) -> Finished:
+    assert isinstance(events[-1], Finished)
+    return events[-1]
+
+
+# Several keys.
+
+KEYS = {"a": ("ONE", "TWO")}
+
+
+def with_keys(
+    one: ScriptedProvider, two: ScriptedProvider, cooldowns: RecordingCooldowns | None = None
+) -> list[LlmEvent]:
+    router = Router(ProviderTable({"a:ONE": one, "a:TWO": two}, KEYS), cooldowns=cooldowns or None)
+    return list(router.stream((A,), REQUEST, NoWaits()))
+
+
+@pytest.mark.parametrize("failure", [limited(3600.0), AuthFailed("key"), BillingFailed("credit")])
+def test_another_key_is_tried_at_once(failure: LlmError) -> None:
+    one, two = ScriptedProvider([failure]), ScriptedProvider(answering("yes", A))
+    assert last(with_keys(one, two)).blocks == (Text(text="yes"),)
+    assert len(one.requests) == 1
+
+
+def test_an_overloaded_service_is_no_reason_to_turn_keys() -> None:
+    one, two = ScriptedProvider([overloaded()]), ScriptedProvider(answering("yes", A))
+    with pytest.raises(Overloaded):
+        with_keys(one, two)
+    assert two.requests == []
+
+
+def test_a_key_that_was_limited_rests_as_long_as_it_was_told() -> None:
+    cooldowns = RecordingCooldowns()
+    with_keys(ScriptedProvider([limited(90.0)]), ScriptedProvider(answering("y", A)), cooldowns)
+    assert cooldowns.rests == {"a:ONE": 90.0}
+
+
+def test_a_resting_key_is_not_tried_first() -> None:
+    one, two = ScriptedProvider(answering("1", A)), ScriptedProvider(answering("2", A))
+    assert last(with_keys(one, two, RecordingCooldowns(["a:ONE"]))).blocks == (Text(text="2"),)
+
+
+def test_when_every_key_fails_the_last_failure_tells() -> None:
+    with pytest.raises(AuthFailed, match="second"):
+        with_keys(ScriptedProvider([AuthFailed("first")]), ScriptedProvider([AuthFailed("second")]))
+
+
+# Leave to spend, and files.
+
+
+class Purse:
+    """A budget that gives numbered holds, and refuses from the n-th on."""
+
+    def __init__(self, calls: int) -> None:
+        self._left = calls
+        self.given = 0
+
+    def admit(self, model: ModelRef, request: LlmRequest, interrupt: Interrupt) -> Admission:
+        if self._left == 0:
+            raise SpendCapReached("spent")
+        self._left -= 1
+        self.given += 1
+        return Admission(f"hold {self.given}", ("most of it is spent",))
+
+
+def test_leave_is_asked_before_every_call_and_given_back_with_its_record() -> None:
+    calls = RecordingCalls()
+    run(ScriptedProvider([broken()], answering("yes", A)), log=calls, budget=Purse(9))
+    assert [call.hold for call in calls.seen] == ["hold 1", "hold 2"]
+
+
+def test_a_reached_cap_asks_nobody() -> None:
+    a, b = ScriptedProvider(answering("a", A)), ScriptedProvider(answering("b", B))
+    with pytest.raises(SpendCapReached):
+        run(a, b, budget=Purse(0))
+    assert (a.requests, b.requests) == ([], [])
+
+
+def test_what_the_budget_says_is_told_once() -> None:
+    events = run(ScriptedProvider([broken()], answering("yes", A)), budget=Purse(9))
+    assert last(events).notices == ("most of it is spent",)
+
+
+class OnePicture:
+    """A screen that sends one file, and says so."""
+
+    def fit(self, request: LlmRequest, model: ModelRef, profile: Profile) -> Screened:
+        return Screened(replace(request, payloads={"b": Payload("image/png", b"x")}), ("scaled",))
+
+    def without_files(self, request: LlmRequest) -> LlmRequest:
+        return replace(request, payloads={})
+
+
+def too_large() -> RequestTooLarge:
+    return RequestTooLarge("413")
+
+
+def test_files_are_left_out_once_when_the_request_is_too_large() -> None:
+    a = ScriptedProvider([too_large()], answering("yes", A))
+    events = run(a, screen=OnePicture())
+    assert [len(request.payloads) for _, request, _ in a.requests] == [1, 0]
+    assert last(events).notices[0] == "scaled"
+    assert "left out" in last(events).notices[1]
+
+
+def test_a_request_too_large_without_files_is_too_long() -> None:
+    a = ScriptedProvider([too_large()])
+    with pytest.raises(ContextOverflow):
+        run(a)
+    assert len(a.requests) == 1

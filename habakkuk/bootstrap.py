@@ -12,7 +12,8 @@ from habakkuk.accounts.logins import Logins
 from habakkuk.accounts.memory import TokenMemory
 from habakkuk.accounts.service import Accounts
 from habakkuk.agent.approval.service import Approvals
-from habakkuk.agent.ports import TurnPorts
+from habakkuk.agent.compaction.handler import CompactHandler
+from habakkuk.agent.ports import Fits, TurnPorts
 from habakkuk.agent.threads import ToolPool
 from habakkuk.agent.turn import TurnHandler
 from habakkuk.blobs.service import Blobs
@@ -23,6 +24,7 @@ from habakkuk.conversations.shelf import Shelf
 from habakkuk.conversations.store.usage import UsageLedger
 from habakkuk.conversations.types import session_of
 from habakkuk.core.clock import Clock
+from habakkuk.core.config.schema import AgentConfig
 from habakkuk.core.config.settings import Settings
 from habakkuk.core.errors import ConfigurationError
 from habakkuk.core.failpoints import Failpoints
@@ -45,10 +47,12 @@ from habakkuk.jobs.service import Jobs
 from habakkuk.jobs.wake import BackgroundWake, CelerySender, Wake
 from habakkuk.jobs.wake_list import ListSender
 from habakkuk.llm.cooldowns import SharedCooldowns
+from habakkuk.llm.profiles.models import profile_for
 from habakkuk.llm.registry import Registry
-from habakkuk.llm.router import Router
+from habakkuk.llm.router import Ports, Router
 from habakkuk.llm.selection import NO_MODEL, Selection, select
 from habakkuk.llm.types import ModelRef
+from habakkuk.llm.window import compact_at
 from habakkuk.ops.tidy import TidyHandler, enqueue_tidy
 from habakkuk.tools.commands import Commands
 from habakkuk.tools.outputs import KeptOutputs
@@ -206,6 +210,7 @@ def _add_handlers(container: Container) -> None:
         models=_router(container, ledger),
         usage=ledger,
         chain=_chain(container.selection),
+        fits=partial(_fits, container.selection),
         tools=ToolRegistry(_tool_packages(container.settings)),
         tool_threads=container.tool_pool,
         tool_services=_tool_services(container),
@@ -216,6 +221,7 @@ def _add_handlers(container: Container) -> None:
     undeliverable = container.approvals.undeliverable
     handlers: tuple[JobHandler, ...] = (
         TurnHandler(ports),
+        CompactHandler(ports),
         DeliveryHandler(container.channels, container.clock, undeliverable),
         TidyHandler(container.blobs),
     )
@@ -236,11 +242,8 @@ def _tool_services(container: Container) -> ToolServices:
 
 def _router(container: Container, ledger: UsageLedger) -> Router:
     redis = container.redis
-    return Router(
-        container.models,
-        log=ledger,
-        cooldowns=SharedCooldowns(redis) if redis is not None else None,
-    )
+    ports = Ports(log=ledger, cooldowns=SharedCooldowns(redis) if redis is not None else None)
+    return Router(container.models, ports)
 
 
 def _urls(settings: Settings) -> tuple[str, str]:
@@ -277,6 +280,13 @@ def _chain(selection: Selection) -> Callable[[str], tuple[ModelRef, ...]]:
         return models.chain
 
     return chain
+
+
+def _fits(selection: Selection, ref: ModelRef, agent: AgentConfig) -> Fits:
+    endpoint = selection.endpoints.get(ref.provider)
+    profile = profile_for(ref)
+    kind = endpoint.type if endpoint is not None else ""
+    return Fits(compact_at(agent.compact_at, kind, profile), profile.context_window)
 
 
 def _hint(live: LiveHub, serial_key: str) -> None:

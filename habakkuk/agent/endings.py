@@ -33,7 +33,7 @@ class Ending:
     """What a turn ends with.
 
     `messages` go to the transcript from `step` on. `body` is the agent's answer, empty when there
-    is none; `notice` is what Habakkuk says beside or instead of it.
+    is none; `notice` is what Habakkuk says beside or instead of it; `meta` is noted beside them.
     """
 
     outcome: Outcome
@@ -43,6 +43,7 @@ class Ending:
     notice: str = ""
     data: dict[str, Any] = field(default_factory=dict)
     error: str | None = None
+    meta: dict[str, Any] = field(default_factory=dict)
 
 
 def end_turn(run: TurnRun, ending: Ending) -> None:
@@ -60,6 +61,7 @@ def end_turn(run: TurnRun, ending: Ending) -> None:
         ending.messages,
         replace(_chat_message(ending), target=run.turn.target),
         ending.error,
+        ending.meta,
     )
     more = hotpath.end(context.database, run.turn, context.fence, written, run.spent.calls)
     run.spent.empty()

@@ -43,7 +43,7 @@ class ModelStep:
         Called again it asks again; the new text is shown after the old.
         """
         run = self._run
-        chain = run.ports.chain(run.turn.agent)
+        chain = run.models()
         run.context.failpoints.hit("model.call.before")
         finished: Finished | None = None
         for event in run.ports.models.stream(chain, self._request(), run.context.interrupt):
@@ -69,6 +69,7 @@ class ModelStep:
             messages=repair(self._messages),
             tools=run.ports.tools.specs(run.agent.toolsets),
             max_tokens=run.agent.max_output_tokens,
+            effort=run.effort,
             web=run.agent.web,
             cache_key=run.turn.session_id,
             labels=run.labels,

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from habakkuk.conversations.store.usage import UsageLedger
 from habakkuk.core.clock import Clock
-from habakkuk.core.config.schema import Config
+from habakkuk.core.config.schema import AgentConfig, Config
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.redaction import Redactor
 from habakkuk.events.publisher import Publisher
@@ -29,11 +29,19 @@ class ModelCaller(Protocol):
 
 
 @dataclass(frozen=True)
+class Fits:
+    """Tokens: the length at which a session is summed up (None: never), and what a model takes."""
+
+    limit: int | None
+    takes: int | None
+
+
+@dataclass(frozen=True)
 class TurnPorts:
     """The parts of one worker process that turns share.
 
     `chain` gives the models of an agent, first choice first, and raises ConfigurationError with
-    what to set when there is none.
+    what to set when there is none. `fits` says how much a model takes, by the agent's settings.
     """
 
     config: Config
@@ -41,6 +49,7 @@ class TurnPorts:
     models: ModelCaller
     usage: UsageLedger
     chain: Callable[[str], Sequence[ModelRef]]
+    fits: Callable[[ModelRef, AgentConfig], Fits]
     tools: ToolRegistry
     tool_threads: ToolThreads
     tool_services: ToolServices

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from habakkuk.agent.ports import TurnPorts
@@ -10,13 +11,18 @@ from habakkuk.conversations.store import turns
 from habakkuk.conversations.store.usage import Basket
 from habakkuk.conversations.types import Turn
 from habakkuk.core.config.schema import AgentConfig
+from habakkuk.core.errors import ConfigurationError
 from habakkuk.events.publisher import TurnEvents
 from habakkuk.jobs.contract import JobContext
+from habakkuk.llm.types import ModelRef
 
 
 @dataclass(frozen=True)
 class TurnRun:
-    """The job, the turn and the ports, together."""
+    """The job, the turn and the ports, together.
+
+    `model` and `effort` are what was chosen for the session; the agent's own models follow.
+    """
 
     context: JobContext
     turn: Turn
@@ -25,6 +31,18 @@ class TurnRun:
     events: TurnEvents
     frozen: str | None
     spent: Basket
+    model: ModelRef | None = None
+    effort: str | None = None
+
+    def models(self) -> Sequence[ModelRef]:
+        """Return the models to ask, first choice first. Raises ConfigurationError without any."""
+        if self.model is None:
+            return self.ports.chain(self.turn.agent)
+        try:
+            others = self.ports.chain(self.turn.agent)
+        except ConfigurationError:
+            others = ()
+        return tuple(dict.fromkeys((self.model, *others)))
 
     @property
     def parts(self) -> list[PromptPart]:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from habakkuk.agent.begin import begin
 from habakkuk.agent.calls import StepCalls
 from habakkuk.agent.closing import STOPPED_TEXT, close_turn
+from habakkuk.agent.compaction.window import Window
 from habakkuk.agent.endings import Ending, append, end_turn, visible
 from habakkuk.agent.guard import circle, noted
 from habakkuk.agent.limits import exceeded
 from habakkuk.agent.model import ModelStep
 from habakkuk.agent.ports import TurnPorts
+from habakkuk.agent.room import room_of
 from habakkuk.agent.run import TurnRun
 from habakkuk.conversations.store import addresses, chat, hotpath, transcript, turns
 from habakkuk.conversations.store.hotpath import Taken
@@ -24,6 +27,7 @@ from habakkuk.conversations.types import (
     NewChatMessage,
     Outcome,
     StoredMessage,
+    Transcript,
 )
 from habakkuk.core.config.schema import AgentConfig
 from habakkuk.core.errors import ConfigurationError, Conflict, LlmError
@@ -33,7 +37,7 @@ from habakkuk.events.publisher import TurnEvents
 from habakkuk.events.types import EventType
 from habakkuk.jobs.contract import JobContext
 from habakkuk.jobs.types import Job, JobState, Queue
-from habakkuk.llm.contract import StreamCut
+from habakkuk.llm.contract import ContextOverflow, StreamCut
 from habakkuk.llm.types import Finished, Message, Role, StopReason, Text, ToolResult
 
 TURN_KIND = "turn"
@@ -129,7 +133,7 @@ class _Turn:
 
     def __init__(self, run: TurnRun) -> None:
         self._run = run
-        self._stored: list[StoredMessage] = []
+        self._window: Window
         self._step = 0
         self._asked = 0
         # A turn that begins in this run was loaded before its row said so.
@@ -139,11 +143,11 @@ class _Turn:
     def run(self, begun: Sequence[StoredMessage]) -> None:
         """Go on from `begun`, what this run has just written; nothing when it began before."""
         run = self._run
-        self._load(begun)
-        run.events.emit(EventType.TURN_STARTED, self._step)
-        if run.turn.began is not None:
-            run.events.emit(EventType.STEP_RESET, self._step)
         try:
+            self._load(begun)
+            run.events.emit(EventType.TURN_STARTED, self._step)
+            if run.turn.began is not None:
+                run.events.emit(EventType.STEP_RESET, self._step)
             self._loop()
         except Interrupted as interrupted:
             if interrupted.reason is not Reason.CANCELLED:
@@ -155,19 +159,23 @@ class _Turn:
             self._end_failed(str(error))
 
     def _load(self, begun: Sequence[StoredMessage]) -> None:
-        """Take what was just written when it is the whole transcript, else read it."""
+        """Take what was just written when it is the whole transcript, else read what is shown."""
         run = self._run
         whole = bool(begun) and begun[0].seq == 1
         database, session = run.context.database, run.turn.session_id
-        self._stored = list(begun if whole else transcript.load(database, session))
-        own = [item for item in self._stored if item.job_id == run.turn.id]
+        shown = Transcript(begun) if whole else transcript.from_compaction(database, session)
+        own = [item for item in shown.messages if item.job_id == run.turn.id]
         self._step = max((item.step for item in own), default=-1) + 1
         self._asked = sum(1 for item in own if item.message.role is Role.ASSISTANT)
+        if shown.request is not None and shown.request.job_id == run.turn.id:
+            # A part of this very turn is summed up.
+            self._asked = transcript.asked(database, session, run.turn.id)
+        self._window = Window(room_of(run), shown)
 
     def _loop(self) -> None:
         while True:
             self._run.context.interrupt.check()
-            calls = self._stored[-1].message.calls
+            calls = self._last.calls
             if calls:
                 results = StepCalls(self._run, self._step - 1, calls).results()
                 if results is None:
@@ -180,8 +188,12 @@ class _Turn:
                 return
 
     def _own_messages(self) -> list[Message]:
-        """Return the messages of this turn alone."""
-        return [item.message for item in self._stored if item.job_id == self._run.turn.id]
+        """Return the messages of this turn alone, those that are shown."""
+        return [item.message for item in self._window.stored if item.job_id == self._run.turn.id]
+
+    @property
+    def _last(self) -> Message:
+        return self._window.stored[-1].message
 
     def _warned(self, results: tuple[ToolResult, ...]) -> tuple[ToolResult, ...]:
         """Tell the model when its calls go in circles, in the result that it reads last."""
@@ -190,25 +202,36 @@ class _Turn:
 
     def _ask(self) -> Finished:
         """Call the model; a blank answer is asked for once more."""
-        messages = [item.message for item in self._stored]
-        self._model = ModelStep(self._run, self._step, messages)
-        finished = self._model.call()
+        self._window.make_room()
+        try:
+            finished = self._call()
+        except ContextOverflow:
+            # Whatever was assumed of the model: it is too long.
+            if not self._window.overflowed():
+                raise
+            finished = self._call()
         if not _is_blank(finished):
             return finished
         self._run.ports.usage.write(self._run.spent)
         # The same step: whatever blank text was shown, the second answer's text follows it.
+        return self._model.call() if self._model is not None else self._call()
+
+    def _call(self) -> Finished:
+        self._model = ModelStep(self._run, self._step, self._window.messages)
         return self._model.call()
 
     def _answer(self, finished: Finished) -> bool:
         """Store what the model said; True when that ends the turn."""
         message = Message(Role.ASSISTANT, finished.blocks)
+        meta = _meta(finished)
         if message.calls or (finished.stop is StopReason.PAUSE and finished.blocks):
-            self._append(message)
+            self._append(message, meta)
             return False
         self._run.context.failpoints.hit("model.call.after")
         text = visible(finished.blocks)
         failed = finished.failed if self._run.agent.fallback_notice else ()
-        notices = [*map(_sentence, failed), *_notices(finished, text)]
+        said = [*failed, *self._window.notices]
+        notices = [*map(_sentence, said), *_notices(finished, text)]
         cut = {"cut": True} if finished.stop is StopReason.LENGTH else {}
         ending = Ending(
             Outcome.ANSWERED,
@@ -217,13 +240,15 @@ class _Turn:
             text,
             " ".join(notices),
             {"model": str(finished.model)} | cut,
+            meta=meta,
         )
         end_turn(self._run, ending)
         return True
 
-    def _append(self, message: Message) -> None:
-        append(self._run, self._step, message, {})
-        self._stored.append(StoredMessage(0, self._run.turn.id, self._step, message))
+    def _append(self, message: Message, meta: dict[str, Any] | None = None) -> None:
+        noted = meta or {}
+        append(self._run, self._step, message, noted)
+        self._window.add(self._run.turn.id, self._step, message, noted.get("tokens"))
         self._step += 1
         self._model = None
         if message.role is Role.ASSISTANT:
@@ -241,7 +266,7 @@ class _Turn:
     def _end_stopped(self) -> None:
         """End a cancelled turn: calls get results, shown text stays."""
         messages: list[Message] = []
-        last = self._stored[-1].message
+        last = self._last
         if last.calls:
             results = StepCalls(self._run, self._step - 1, last.calls).stopped()
             messages.append(Message(Role.USER, results))
@@ -261,6 +286,18 @@ class _Turn:
         notice = f"{_sentence(reason)} {_RETRY}"
         ending = Ending(Outcome.FAILED, self._step, (), "", notice, {"retry": True}, reason)
         end_turn(self._run, ending)
+
+
+def _meta(finished: Finished) -> dict[str, Any]:
+    """Return what is noted of an answer beside its words: who gave it, and its tokens."""
+    used = finished.usage
+    return {
+        "model": str(finished.model),
+        "tokens": used.input + used.output,
+        "input": used.input,
+        "cached": used.cache_read,
+        "output": used.output,
+    }
 
 
 def _is_blank(finished: Finished) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -164,12 +165,46 @@ class Turn:
 
 @dataclass(frozen=True)
 class StoredMessage:
-    """A transcript message with its place."""
+    """A transcript message with its place.
+
+    `tokens` is what the call that wrote it had read and written together, None where it was none
+    or nobody counted.
+    """
 
     seq: int
     job_id: str
     step: int
     message: Message
+    tokens: int | None = None
+
+
+@dataclass(frozen=True)
+class Compaction:
+    """A summary that stands for the messages before `first_kept` (a seq of the transcript).
+
+    `request_seq` is a message before the cut that stays all the same: the request of the turn that
+    was cut inside. Results of tools up to `transcript_length`, which is where the transcript ended,
+    are shown with at most `result_limit` characters.
+    """
+
+    first_kept: int
+    transcript_length: int
+    summary: str
+    request_seq: int | None = None
+    result_limit: int | None = None
+    created: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Transcript:
+    """What a model sees of a session: the messages from the latest compaction on, oldest first.
+
+    `request` is the one that stays from before the cut.
+    """
+
+    messages: Sequence[StoredMessage]
+    compaction: Compaction | None = None
+    request: StoredMessage | None = None
 
 
 class CallState(StrEnum):
@@ -194,6 +229,11 @@ class JournalEntry:
     started: bool
     text: str = ""
     is_error: bool = False
+
+
+def serial_key(session_id: str) -> str:
+    """Return the key under which the jobs of a session run one after the other."""
+    return f"s:{session_id}"
 
 
 def session_of(serial_key: str | None) -> str | None:

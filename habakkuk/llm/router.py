@@ -57,6 +57,16 @@ class Providers(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Ports:
+    """What the router shares with the rest; each may be missing, as in a process without Redis."""
+
+    log: CallLog | None = None
+    budget: Budget | None = None
+    screen: Screen | None = None
+    cooldowns: Cooldowns | None = None
+
+
 @dataclass
 class _Asked:
     """What is asked of one model, and what its user should know besides the answer."""
@@ -71,26 +81,24 @@ class _Asked:
 class Router:
     """Retries, turns keys, falls back, and reports calls. Thread-safe; keeps nothing itself."""
 
-    def __init__(  # noqa: PLR0913 - the ports of one composition root, all by name
+    def __init__(
         self,
         providers: Providers,
+        ports: Ports | None = None,
         *,
-        log: CallLog | None = None,
-        budget: Budget | None = None,
-        screen: Screen | None = None,
-        cooldowns: Cooldowns | None = None,
         policy: RetryPolicy | None = None,
         profiles: Callable[[ModelRef], Profile] = profile_for,
         draw: Callable[[float], float] = draw,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         """Take the ports. `draw` returns a wait between 0 and what it is given."""
+        ports = ports or Ports()
         self._providers = providers
-        self._recorder = Recorder(log, now)
-        self._budget = budget
-        self._screen = screen
+        self._recorder = Recorder(ports.log, now)
+        self._budget = ports.budget
+        self._screen = ports.screen
         self._policy = policy or RetryPolicy()
-        self._rota = Rota(cooldowns or NoCooldowns(), self._policy)
+        self._rota = Rota(ports.cooldowns or NoCooldowns(), self._policy)
         self._profiles = profiles
         self._draw = draw
 

@@ -256,6 +256,8 @@ CREATE TABLE compactions (
     session_id TEXT NOT NULL,
     seq BIGINT NOT NULL,
     first_kept BIGINT NOT NULL,
+    request_seq BIGINT,
+    result_limit INTEGER,
     transcript_length BIGINT NOT NULL,
     summary TEXT NOT NULL,
     job_id TEXT NOT NULL,

@@ -68,6 +68,20 @@ def show(session_id: str, output: str) -> None:
             click.echo(_shown(block))
 
 
+@command.command("compact")
+@click.argument("session_id")
+def compact(session_id: str) -> None:
+    """Sum up what is old in a session; nothing is deleted."""
+    from habakkuk.agent.compaction.handler import compaction_job  # noqa: PLC0415 - quick --help
+
+    with opened() as container:
+        conversation = container.conversations.of_session(owner(container), session_id)
+        job = compaction_job(session_id, conversation.id)
+        with container.database.transaction() as work:
+            container.jobs.enqueue(work, job)
+    click.echo(f"Queued as job {job.id}; what became of it stands in the conversation.")
+
+
 def _shown(block: Block) -> str:
     """Return a block as a person reads it."""
     if block.type == "text":

@@ -6,8 +6,8 @@ other through their rows, which gives the order of locks: conversation, then job
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -137,10 +137,11 @@ _ENDED = """
         FROM conv WHERE j.id = :turn_id AND j.fence = :fence AND j.state = 'running'
         RETURNING j.id, j.serial_key, j.state
     ), said AS (
-        INSERT INTO messages (session_id, seq, job_id, step, role, blocks)
+        INSERT INTO messages (session_id, seq, job_id, step, role, blocks, meta)
         SELECT :session_id,
                coalesce((SELECT max(seq) FROM messages WHERE session_id = :session_id), 0) + item.n,
-               job.id, :step + CAST(item.n AS int) - 1, item.m ->> 'role', item.m -> 'blocks'
+               job.id, :step + CAST(item.n AS int) - 1, item.m ->> 'role', item.m -> 'blocks',
+               CAST(:meta AS jsonb)
         FROM job, jsonb_array_elements(CAST(:messages AS jsonb)) WITH ORDINALITY AS item(m, n)
     ), shown AS (
         INSERT INTO chat_messages (conversation_id, seq, author, kind, body, data, state, turn_id)
@@ -231,7 +232,7 @@ class Taken:
 
 @dataclass(frozen=True)
 class TurnEnd:
-    """The end of a turn, as it is written."""
+    """The end of a turn, as it is written. `meta` is what is noted of its messages."""
 
     outcome: Outcome
     state: JobState
@@ -239,6 +240,7 @@ class TurnEnd:
     messages: Sequence[Message]
     shown: NewChatMessage
     error: str | None
+    meta: Mapping[str, Any] = field(default_factory=dict)
 
 
 def accept(database: Database, asked: Acceptance) -> Accepted | None:
@@ -333,6 +335,7 @@ def end(
         error=ending.error,
         step=ending.step,
         messages=_as_json(ending.messages),
+        meta=orjson.dumps(dict(ending.meta)).decode(),
         author=str(ending.shown.author),
         kind=str(ending.shown.kind),
         body=ending.shown.body,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import orjson
 from sqlalchemy import text
 
-from habakkuk.conversations.types import StoredMessage
+from habakkuk.conversations.types import Compaction, StoredMessage, Transcript
 from habakkuk.db.engine import Database, Work
 from habakkuk.db.statements import Row
 from habakkuk.llm.types import Message, Role, blocks_from_text, blocks_to_json
@@ -23,6 +24,27 @@ _APPEND = text("""
 _LOAD = text("""
     SELECT seq, job_id, step, role, CAST(blocks AS text) AS blocks FROM messages
     WHERE session_id = :session_id ORDER BY seq
+""")
+# The record stands in the row of the first message that it keeps.
+_FROM_COMPACTION = text("""
+    WITH latest AS MATERIALIZED (
+        SELECT first_kept, request_seq, result_limit, transcript_length, summary, created
+        FROM compactions WHERE session_id = :session_id ORDER BY seq DESC LIMIT 1
+    ), shown AS (
+        SELECT m.* FROM messages m
+        WHERE m.session_id = :session_id AND m.seq >= coalesce((SELECT first_kept FROM latest), 0)
+        UNION ALL
+        SELECT m.* FROM messages m
+        WHERE m.session_id = :session_id AND m.seq = (SELECT request_seq FROM latest)
+    )
+    SELECT s.seq, s.job_id, s.step, s.role, CAST(s.blocks AS text) AS blocks,
+           CAST(s.meta ->> 'tokens' AS int) AS tokens, l.first_kept, l.request_seq, l.result_limit,
+           l.transcript_length, l.summary, l.created
+    FROM shown s LEFT JOIN latest l ON l.first_kept = s.seq ORDER BY s.seq
+""")
+_ASKED = text("""
+    SELECT count(*) AS n FROM messages
+    WHERE session_id = :session_id AND job_id = :job_id AND role = 'assistant'
 """)
 _LAST = text("""
     SELECT seq, job_id, step, role, CAST(blocks AS text) AS blocks FROM messages
@@ -54,6 +76,36 @@ def append(
 def load(database: Database, session_id: str) -> Sequence[StoredMessage]:
     """Return the whole transcript, oldest first."""
     return [_stored(row) for row in database.run(_LOAD, session_id=session_id)]
+
+
+def from_compaction(database: Database, session_id: str) -> Transcript:
+    """Return what a model sees: all of it, or what the latest compaction left."""
+    rows = database.run(_FROM_COMPACTION, session_id=session_id)
+    stored = [replace(_stored(row), tokens=row.tokens) for row in rows]
+    found = next((row for row in rows if row.first_kept is not None), None)
+    if found is None:
+        return Transcript(stored)
+    record = Compaction(
+        found.first_kept,
+        found.transcript_length,
+        found.summary,
+        found.request_seq,
+        found.result_limit,
+        found.created,
+    )
+    return cut(stored, record)
+
+
+def cut(stored: Sequence[StoredMessage], record: Compaction) -> Transcript:
+    """Return what a record leaves of messages that hold all that it keeps."""
+    kept = [item for item in stored if item.seq >= record.first_kept]
+    request = next((item for item in stored if item.seq == record.request_seq), None)
+    return Transcript(kept, record, request)
+
+
+def asked(database: Database, session_id: str, job_id: str) -> int:
+    """Return how often a turn's model has answered, compacted or not."""
+    return int(database.run(_ASKED, session_id=session_id, job_id=job_id)[0].n)
 
 
 def last(work: Work, session_id: str) -> StoredMessage | None:

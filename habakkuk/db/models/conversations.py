@@ -184,6 +184,8 @@ class Compaction(Base):
     session_id: Mapped[Key] = mapped_column(ForeignKey("sessions.id", ondelete="CASCADE"))
     seq: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     first_kept: Mapped[Big]
+    request_seq: Mapped[Big | None]
+    result_limit: Mapped[int | None]
     transcript_length: Mapped[Big]
     summary: Mapped[str]
     job_id: Mapped[str]

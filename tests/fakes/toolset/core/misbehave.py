@@ -16,7 +16,7 @@ class MisbehaveArgs(ToolArgs):
 
 @tool(risk=Risk.READ, timeout_s=0.3)
 def misbehave(args: MisbehaveArgs, context: ToolContext) -> ToolOutput:
-    """Raise, hang, ignore the interrupt, or answer with text that cannot be stored."""
+    """Raise, hang, ignore the interrupt, flood, or answer with text that cannot be stored."""
     if args.how == "raise":
         raise RuntimeError("a fault inside the tool")
     if args.how == "refuse":
@@ -26,4 +26,6 @@ def misbehave(args: MisbehaveArgs, context: ToolContext) -> ToolOutput:
         context.interrupt.check()
     if args.how == "deaf":
         time.sleep(4)
+    if args.how == "flood":
+        return ToolOutput("word " * 4_000)
     return ToolOutput("a\x00b\ud83d")

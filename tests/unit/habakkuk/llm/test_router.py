@@ -19,7 +19,7 @@ from habakkuk.llm.contract import (
     StreamCut,
 )
 from habakkuk.llm.policy import RetryPolicy
-from habakkuk.llm.router import Router
+from habakkuk.llm.router import Ports, Router
 from habakkuk.llm.types import (
     Finished,
     LlmEvent,
@@ -41,6 +41,7 @@ from tests.fakes.providers import (
     answering,
 )
 
+PORTS = ("log", "budget", "screen", "cooldowns")
 A = ModelRef("a", "one")
 B = ModelRef("b", "two")
 REQUEST = LlmRequest("", (Message(Role.USER, (Text(text="hi"),)),), labels={"turn": "t1"})
@@ -80,7 +81,8 @@ def run(
     **ports: object,
 ) -> list[LlmEvent]:
     table = ProviderTable({"a": a, "b": b or ScriptedProvider([])})
-    router = Router(table, draw=lambda longest: longest, **ports)  # type: ignore[arg-type] # ports by name
+    kinds = {name: ports.pop(name) for name in PORTS if name in ports}
+    router = Router(table, Ports(**kinds), draw=lambda longest: longest, **ports)  # type: ignore[arg-type] # by name
     chain = (A, B) if b else (A,)
     return list(router.stream(chain, REQUEST, interrupt or RecordedWaits()))
 

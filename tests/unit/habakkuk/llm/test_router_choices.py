@@ -1,4 +1,4 @@
-"""The router's other choices: which key is tried, leave to spend, and requests that are too large."""
+"""What else the router chooses: the key, leave to spend, what to do with a request too large."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from habakkuk.llm.contract import (
     Screened,
     SpendCapReached,
 )
-from habakkuk.llm.router import Router
+from habakkuk.llm.router import Ports, Router
 from habakkuk.llm.types import (
     Finished,
     LlmEvent,
@@ -40,6 +40,7 @@ from tests.fakes.providers import (
     answering,
 )
 
+PORTS = ("log", "budget", "screen", "cooldowns")
 A = ModelRef("a", "one")
 B = ModelRef("b", "two")
 REQUEST = LlmRequest("", (Message(Role.USER, (Text(text="hi"),)),), labels={"turn": "t1"})
@@ -66,7 +67,8 @@ def broken() -> NetworkFailed:
 
 def run(a: ScriptedProvider, b: ScriptedProvider | None = None, **ports: object) -> list[LlmEvent]:
     table = ProviderTable({"a": a, "b": b or ScriptedProvider([])})
-    router = Router(table, draw=lambda longest: longest, **ports)  # type: ignore[arg-type] # ports by name
+    kinds = {name: ports.pop(name) for name in PORTS if name in ports}
+    router = Router(table, Ports(**kinds), draw=lambda longest: longest, **ports)  # type: ignore[arg-type] # by name
     return list(router.stream((A, B) if b else (A,), REQUEST, NoWaits()))
 
 
@@ -83,7 +85,8 @@ KEYS = {"a": ("ONE", "TWO")}
 def with_keys(
     one: ScriptedProvider, two: ScriptedProvider, cooldowns: RecordingCooldowns | None = None
 ) -> list[LlmEvent]:
-    router = Router(ProviderTable({"a:ONE": one, "a:TWO": two}, KEYS), cooldowns=cooldowns or None)
+    table = ProviderTable({"a:ONE": one, "a:TWO": two}, KEYS)
+    router = Router(table, Ports(cooldowns=cooldowns))
     return list(router.stream((A,), REQUEST, NoWaits()))
 
 

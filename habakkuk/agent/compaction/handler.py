@@ -1,0 +1,105 @@
+"""A compaction that somebody asked for: a job of the session, so that it runs beside no turn."""
+
+from __future__ import annotations
+
+from habakkuk.agent.compaction.window import Room, Shortened, Window
+from habakkuk.agent.ports import TurnPorts
+from habakkuk.conversations.store import addresses, chat, compactions, transcript
+from habakkuk.conversations.types import (
+    Author,
+    ChatKind,
+    ChatState,
+    NewChatMessage,
+    Session,
+    serial_key,
+)
+from habakkuk.core.config.schema import AgentConfig
+from habakkuk.core.errors import ConfigurationError, LlmError
+from habakkuk.core.ids import random_id
+from habakkuk.db.engine import Work
+from habakkuk.jobs.contract import JobContext
+from habakkuk.jobs.types import Job, JobState, NewJob, Queue
+
+COMPACT_KIND = "compact"
+_NOTHING = (
+    "There is nothing to sum up yet: the last message and its answer always stay as they are."
+)
+
+
+def compaction_job(session_id: str, conversation_id: str) -> NewJob:
+    """Return the job that sums a session up."""
+    return NewJob(
+        random_id("cmp"),
+        COMPACT_KIND,
+        Queue.TURNS,
+        serial_key=serial_key(session_id),
+        payload={"session": session_id, "conversation": conversation_id},
+    )
+
+
+class CompactHandler:
+    """The job kind `compact`. Run again after a crash it finds its own record, and says so."""
+
+    kind = COMPACT_KIND
+    queue = Queue.TURNS
+
+    def __init__(self, ports: TurnPorts) -> None:
+        """Take what turns of this process share."""
+        self._ports = ports
+
+    def run(self, context: JobContext) -> None:
+        """Sum the session up and say what became of it, in the transaction of the end."""
+        payload = context.job.payload
+        session = addresses.get_session(context.database, payload["session"])
+        if session is None:
+            return
+        said = self._said(context, session)
+        with context.database.transaction() as work:
+            self.lock(work, context.job)
+            context.finish(work, JobState.DONE)
+            _say(work, payload["conversation"], said)
+
+    def _said(self, context: JobContext, session: Session) -> str:
+        if compactions.made_by(context.database, session.id, context.job.id):
+            return "The session is summed up."
+        try:
+            window = self._window(context, session)
+            found = window.compact()
+        except (LlmError, ConfigurationError) as error:
+            return f"The session could not be summed up: {error}"
+        return _outcome(found, window.notices)
+
+    def _window(self, context: JobContext, session: Session) -> Window:
+        agent = self._ports.config.agents.get(session.agent, AgentConfig())
+        chain = self._ports.chain(session.agent)
+        fits = self._ports.fits(chain[0], agent)
+        labels = {
+            "session": session.id,
+            "agent": session.agent,
+            "user": session.user_id or "",
+        }
+        room = Room(context, self._ports.models, chain, labels, session.id, fits.limit, fits.takes)
+        return Window(room, transcript.from_compaction(context.database, session.id))
+
+    def lock(self, work: Work, job: Job) -> None:
+        """Lock the conversation, which comes before the job in the order of locks."""
+        addresses.lock_by_id(work, job.payload["conversation"])
+
+    def ended(self, work: Work, job: Job, state: JobState, reason: str) -> None:  # noqa: ARG002 - the port's signature
+        """Tell of an end that the run could not write itself."""
+        _say(work, job.payload["conversation"], f"The session was not summed up: {reason}.")
+
+
+def _outcome(found: Shortened | None, notices: list[str]) -> str:
+    if found is None:
+        return _NOTHING
+    told = f"Summed up: about {found.before:,} tokens are {found.after:,} now."
+    return " ".join([told, *notices])
+
+
+def _say(work: Work, conversation_id: str, body: str) -> None:
+    chat.add(
+        work,
+        conversation_id,
+        NewChatMessage(Author.SYSTEM, body, ChatState.SENT, ChatKind.NOTICE),
+    )

@@ -1,0 +1,34 @@
+"""How much of a session a turn may send, and in whose name it is summed up."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import orjson
+
+from habakkuk.agent.compaction.window import Room
+from habakkuk.agent.run import TurnRun
+from habakkuk.llm.counting import guess
+
+
+def room_of(run: TurnRun) -> Room:
+    """Return the room of a turn's session. Raises ConfigurationError without a model."""
+    chain = run.models()
+    fits = run.ports.fits(chain[0], run.agent)
+    return Room(
+        run.context,
+        run.ports.models,
+        chain,
+        run.labels,
+        run.turn.session_id,
+        fits.limit,
+        fits.takes,
+        partial(_fixed, run),
+    )
+
+
+def _fixed(run: TurnRun) -> int:
+    """Return the tokens of what stands beside the messages: the prompt and the tools."""
+    specs = run.ports.tools.specs(run.agent.toolsets)
+    tools = [[spec.name, spec.description, spec.parameters] for spec in specs]
+    return guess(run.prompt) + guess(orjson.dumps(tools).decode())

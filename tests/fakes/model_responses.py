@@ -88,7 +88,7 @@ def searched(query: str, index: int = 0) -> Item:
 
 def added(item: Item, index: int = 0) -> bytes:
     """Return the event that begins an item: what comes in pieces is not there yet."""
-    begun = {"content": [], "summary": [], "arguments": "", "encrypted_content": None}
+    begun: Item = {"content": [], "summary": [], "arguments": "", "encrypted_content": None}
     blank = {key: value for key, value in begun.items() if key in item}
     state = {**item, **blank, "status": "in_progress"}
     return event("response.output_item.added", output_index=index, item=state)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -69,7 +70,7 @@ def test_another_model_of_the_same_provider_gets_none_of_it(bench: Bench) -> Non
 @pytest.mark.parametrize("provider", ["other", "mine"])
 def test_blocks_of_another_format_are_left_out(bench: Bench, provider: str) -> None:
     foreign = ModelRef(provider, "another")
-    made = {"provider": foreign.provider, "model": foreign.model}
+    made: dict[str, Any] = {"provider": foreign.provider, "model": foreign.model}
     blocks: tuple[Block, ...] = (
         Thinking(text="SEALED", signature="U0VBTEVE", **made),
         Opaque(data={"type": "reasoning", "encrypted_content": "U0VBTEVE"}, **made),

@@ -7,7 +7,7 @@ LlmError
 ├── AuthFailed         the key is wrong or missing; another key or model helps
 ├── BillingFailed      no credit; another provider helps
 ├── ContextOverflow    the request is longer than the model takes; compaction helps
-├── RequestTooLarge    the request has more bytes than the service takes; fewer files help
+├── RequestTooLarge    more bytes than the service takes, or files it cannot read; fewer help
 ├── Refused            the provider's policy; another model may help
 ├── ModelMissing       no such model there; another model helps
 ├── BadRequest         our request is wrong; nothing helps but a change
@@ -56,7 +56,7 @@ class ContextOverflow(LlmError):
 
 
 class RequestTooLarge(LlmError):
-    """The request has more bytes than the service takes."""
+    """The request has more bytes than the service takes, or a file that it cannot read."""
 
 
 class Refused(LlmError):

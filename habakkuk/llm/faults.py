@@ -26,6 +26,7 @@ from habakkuk.llm.contract import (
     Overloaded,
     RateLimited,
     Refused,
+    RequestTooLarge,
 )
 
 _BILLING = {
@@ -41,12 +42,25 @@ _BILLING = {
     "linked_organization_spend_limit_reached",
     "linked_organization_billing_unavailable",
     "user_profile_not_billable",
+    "billing_disabled",
+    # Google's word for a free tier that a country does not have: billing must be turned on.
+    "failed_precondition",
 }
-_OVERFLOW = {
-    "context_length_exceeded",
-    "exceed_context_size_error",
+_OVERFLOW = {"context_length_exceeded", "exceed_context_size_error"}
+# More bytes than a service takes, or a file that it cannot read: it goes on without files.
+_TOO_LARGE = {
     "request_too_large",
     "request_body_too_large_after_decoding",
+    "image_too_large",
+    "image_file_too_large",
+    "image_too_small",
+    "image_parse_error",
+    "invalid_image",
+    "invalid_image_format",
+    "invalid_image_mode",
+    "invalid_base64_image",
+    "unsupported_image_media_type",
+    "empty_image_file",
 }
 _MISSING = {
     "model_not_found",
@@ -54,6 +68,7 @@ _MISSING = {
     "invalid_model",
     "unknown_model",
     "not_found_error",
+    "not_found",
 }
 _REFUSED = {
     "content_filter",
@@ -61,6 +76,16 @@ _REFUSED = {
     "safety",
     "moderation",
     "data_inspection_failed",
+    "image_content_policy_violation",
+    "misalignment_policy_violation",
+    "bio_policy",
+    # OpenAI's word for a prompt that its policy flagged.
+    "invalid_prompt",
+    "prohibited_content",
+    "blocklist",
+    "jailbreak",
+    "model_armor",
+    "image_safety",
 }
 _AUTH = {
     "invalid_api_key",
@@ -69,13 +94,29 @@ _AUTH = {
     "account_deactivated",
     "organization_on_hold",
     "unauthorized",
+    # Google's reasons; a wrong key is a 400 there.
+    "api_key_invalid",
+    "api_key_service_blocked",
+    "api_key_http_referrer_blocked",
+    "api_key_ip_address_blocked",
+    "consumer_suspended",
+    "consumer_invalid",
+    "service_disabled",
+    "permission_denied",
+    "unauthenticated",
 }
 _LIMITED = {"rate_limit_exceeded", "rate_limit_error", "too_many_requests", "resource_exhausted"}
 _INVALID = {"invalid_request_error", "invalid_request", "invalid_argument"}
 # Only for 400 and 413, where several servers send no code of their own.
 _OVERFLOW_TEXT = re.compile(
     r"maximum context|context (length|size|window|limit)|prompt is too long"
-    r"|too many (input )?tokens|input is too long|token limit",
+    r"|too many (input )?tokens|input is too long|token limit|input token count",
+    re.IGNORECASE,
+)
+# Anthropic and Google have one code for every bad request.
+_FILES_TEXT = re.compile(
+    r"could not process (image|pdf|document)|image exceeds|image dimensions exceed"
+    r"|unable to process input image|maximum of \d+ PDF pages",
     re.IGNORECASE,
 )
 _BILLING_TEXT = re.compile(r"credit balance is too low", re.IGNORECASE)
@@ -107,9 +148,8 @@ def read_fault(body: object, status: int = 0, headers: Mapping[str, str] | None 
         return replace(
             fault, status=0 if status == HTTPStatus.OK else status, text=str(error or "")
         )
-    details = error.get("details")
-    inner = details.get("error_code") if isinstance(details, dict) else None
-    values = [inner, *(error.get(key) for key in ("code", "type", "status"))]
+    reasons, wait = _details(error.get("details"))
+    values = [*reasons, *(error.get(key) for key in ("code", "type", "status"))]
     numbers = [int(v) for v in values if isinstance(v, int | str) and str(v).isdigit()]
     words = frozenset(v.lower() for v in values if isinstance(v, str) and not v.isdigit())
     text = error.get("message") or error.get("detail") or error.get("msg") or error
@@ -119,7 +159,20 @@ def read_fault(body: object, status: int = 0, headers: Mapping[str, str] | None 
         status=inside if status == HTTPStatus.OK else status or inside,
         codes=words,
         text=str(text),
+        retry_after=wait if fault.retry_after is None else fault.retry_after,
     )
+
+
+def _details(details: object) -> tuple[list[object], float | None]:
+    """Return the codes in an error's details, and the wait that is named there.
+
+    Anthropic's are an object; Google's a list, with the reason in one and the wait in another.
+    """
+    found = details if isinstance(details, list) else [details]
+    parts = [part for part in found if isinstance(part, dict)]
+    reasons = [part.get(key) for part in parts for key in ("error_code", "reason")]
+    waits = [str(part["retryDelay"]).removesuffix("s") for part in parts if "retryDelay" in part]
+    return reasons, seconds_of({"retry-after": waits[0]}) if waits else None
 
 
 def translate(fault: Fault, endpoint: Endpoint, model: str) -> LlmError:
@@ -131,23 +184,30 @@ def translate(fault: Fault, endpoint: Endpoint, model: str) -> LlmError:
 
 
 def _classify(fault: Fault) -> tuple[type[LlmError], bool]:
+    kind = _told(fault) or _BY_STATUS.get(fault.status) or _by_range(fault)
+    return kind, kind in (RateLimited, Overloaded)
+
+
+def _by_range(fault: Fault) -> type[LlmError]:
+    if fault.status in _REDIRECTS:
+        # The address is wrong; a fallback elsewhere may answer.
+        return ModelMissing
+    if 0 < fault.status < HTTPStatus.INTERNAL_SERVER_ERROR or fault.codes & _INVALID:
+        return BadRequest
+    # 5xx, and an error inside a 200 that tells nothing: the service failed at its work.
+    return Overloaded
+
+
+def _told(fault: Fault) -> type[LlmError] | None:
+    """Return what the words of a fault say, its codes first."""
     for codes, kind in _BY_CODE:
         if fault.codes & codes:
-            return kind, kind in (RateLimited, Overloaded)
+            return kind
     for statuses, text, kind in _BY_TEXT:
         if fault.status in statuses and text.search(fault.text):
-            return kind, False
-    if fault.status in _BY_STATUS:
-        kind = _BY_STATUS[fault.status]
-    elif fault.status in _REDIRECTS:
-        # The address is wrong; a fallback elsewhere may answer.
-        kind = ModelMissing
-    elif 0 < fault.status < HTTPStatus.INTERNAL_SERVER_ERROR or fault.codes & _INVALID:
-        kind = BadRequest
-    else:
-        # 5xx, and an error inside a 200 that tells nothing: the service failed at its work.
-        kind = Overloaded
-    return kind, kind in (RateLimited, Overloaded)
+            return kind
+    # After the text: a request may be too large in tokens as well.
+    return RequestTooLarge if fault.codes & _TOO_LARGE else None
 
 
 _BY_CODE: tuple[tuple[set[str], type[LlmError]], ...] = (
@@ -162,6 +222,7 @@ _BY_TEXT: tuple[tuple[tuple[int, ...], re.Pattern[str], type[LlmError]], ...] = 
     ((400, 404, 413, 422), _OVERFLOW_TEXT, ContextOverflow),
     ((400,), _BILLING_TEXT, BillingFailed),
     ((400,), _MISSING_TEXT, ModelMissing),
+    ((400,), _FILES_TEXT, RequestTooLarge),
 )
 _BY_STATUS: dict[int, type[LlmError]] = {
     401: AuthFailed,
@@ -170,7 +231,7 @@ _BY_STATUS: dict[int, type[LlmError]] = {
     404: ModelMissing,
     408: Overloaded,
     409: Overloaded,
-    413: ContextOverflow,
+    413: RequestTooLarge,
     425: Overloaded,
     429: RateLimited,
 }
@@ -191,6 +252,7 @@ def _advice(kind: type[LlmError], fault: Fault, endpoint: Endpoint, model: str) 
         ModelMissing: f"no model {model!r} at {endpoint.address}{number};"
         " check the model's name and base_url",
         ContextOverflow: f"the conversation is longer than {model} takes{number}",
+        RequestTooLarge: f"the request has larger or other files than it takes{number}",
         RateLimited: f"too many requests for this key{number}; wait, or name a fallback model",
         Refused: f"its policy refused the request{number}",
         Overloaded: f"it is overloaded or failed inside{number}; try again later",

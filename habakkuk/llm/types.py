@@ -48,7 +48,8 @@ class ToolCall(_Block):
     """A call that the model asks for. `id` is unique in the session and never empty.
 
     `fault` is set when the arguments could not be used (cut, no JSON): it is never run, its input
-    is {} and the fault becomes its error result.
+    is {} and the fault becomes its error result. A `signature` goes back with the call, and only to
+    who made it: `provider` and `model`, which stand there only with one.
     """
 
     type: Literal["tool_call"] = "tool_call"
@@ -57,6 +58,8 @@ class ToolCall(_Block):
     input: dict[str, Any]
     fault: str | None = None
     signature: str | None = None
+    provider: str | None = None
+    model: str | None = None
 
 
 class ToolResult(_Block):

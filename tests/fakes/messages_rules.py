@@ -8,6 +8,8 @@ from typing import Any
 
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _CACHE_POINTS = 4
+_FILES = ("image", "document")
+_HOSTED = ("server_tool_use", "web_search_tool_result", "web_fetch_tool_result")
 
 
 def messages_violations(body: dict[str, Any]) -> list[str]:
@@ -23,8 +25,8 @@ def _frame(body: dict[str, Any], messages: Sequence[dict[str, Any]]) -> Iterator
         yield "max_tokens: missing or no positive number"
     if messages[0].get("role") != "user":
         yield "messages[0]: the first message is not the user's"
-    if messages[-1].get("role") != "user":
-        yield "the last message is not the user's"
+    if messages[-1].get("role") != "user" and not _hosted_ids(messages[-1]):
+        yield "the last message is not the user's, and no paused one"
     if str(body).count("'cache_control'") > _CACHE_POINTS:
         yield "more than four cache points"
     names = [tool.get("name") for tool in body.get("tools", ())]
@@ -46,9 +48,25 @@ def _turns(messages: Sequence[dict[str, Any]]) -> Iterator[str]:
             found += [f"{open_ids} have no result right after"] if open_ids else []
             open_ids = [str(b.get("id")) for b in blocks if b.get("type") == "tool_use"]
             found += _ids(open_ids, seen)
+        if place < len(messages) - 1:
+            # The last one may be paused in the middle.
+            found += _hosted(message, blocks)
         yield from (f"messages[{place}]: {fault}" for fault in found)
     if open_ids:
         yield f"at the end: {open_ids} have no result"
+
+
+def _hosted_ids(message: dict[str, Any]) -> set[str]:
+    content = message.get("content")
+    blocks = content if isinstance(content, list) else []
+    return {str(b.get("id")) for b in blocks if b.get("type") == "server_tool_use"}
+
+
+def _hosted(message: dict[str, Any], blocks: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Check that each hosted call has its result, and each result its call."""
+    given = {str(b.get("tool_use_id")) for b in blocks if str(b.get("type")).startswith("web_")}
+    for lone in sorted(_hosted_ids(message) ^ given):
+        yield f"{lone}: a hosted call without a result, or a result without a call"
 
 
 def _message(message: dict[str, Any], blocks: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -90,6 +108,6 @@ def _blank(block: dict[str, Any]) -> Iterator[str]:
         yield "thinking without a signature"
     if kind in ("thinking", "redacted_thinking") and "cache_control" in block:
         yield "a cache point at thinking"
-    known = ("text", "tool_use", "tool_result", "thinking", "redacted_thinking", "image")
+    known = ("text", "tool_use", "tool_result", "thinking", "redacted_thinking", *_FILES, *_HOSTED)
     if kind not in known:
         yield f"a block of type {kind!r}"

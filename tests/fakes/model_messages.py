@@ -43,10 +43,16 @@ def stop(index: int) -> bytes:
     return event("content_block_stop", index=index)
 
 
-def end(reason: str | None = "end_turn", output_tokens: int = 3, **more: Any) -> list[bytes]:
+def end(
+    reason: str | None = "end_turn",
+    output_tokens: int = 3,
+    output_tokens_details: dict[str, int] | None = None,
+    **more: Any,
+) -> list[bytes]:
     """Return the events that end a message."""
     told = {"stop_reason": reason, "stop_sequence": None, **more}
-    usage = {"output_tokens": output_tokens}
+    details = {"output_tokens_details": output_tokens_details} if output_tokens_details else {}
+    usage = {"output_tokens": output_tokens, **details}
     return [event("message_delta", delta=told, usage=usage), event("message_stop")]
 
 

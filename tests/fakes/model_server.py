@@ -1,14 +1,16 @@
-"""A fake model server over a real loopback socket: Chat Completions, and Anthropic's Messages.
+"""A fake model server over a real loopback socket, in the four wire formats.
 
 In a test: `with ModelServer() as server: server.base_url`. For drills, in a process of its own:
 `python -m tests.fakes.model_server --port 9100 --control`, where GET /control/requests tells what
-came. What it answers is in tests/fakes/model_script.py; a `script` can replace that by request.
+came. What it answers is in tests/fakes/model_script.py; a `script` can replace that by request, and
+must in the formats of Responses and Gemini, in which it has no words of its own.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import select
 import socket
 import ssl
@@ -20,9 +22,11 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
+from tests.fakes.gemini_rules import gemini_violations
 from tests.fakes.messages_rules import messages_violations
 from tests.fakes.model_messages import MessagesScript
 from tests.fakes.model_script import Cut, Delay, Part, Reply, Script, Stall, last_user_text
+from tests.fakes.responses_rules import responses_violations
 from tests.fakes.transcript_rules import violations
 
 _MODELS = ("fake-model", "other-model")
@@ -51,16 +55,19 @@ class Recorded:
 
 @dataclass(frozen=True)
 class _Wire:
-    """A path's wire format: how it answers, and what it demands of a request."""
+    """A path's wire format: how it answers by itself, and what it demands of a request."""
 
-    script: Callable[[dict[str, Any]], Script]
+    script: Callable[[dict[str, Any]], Script] | None
     violations: Callable[[dict[str, Any]], list[str]]
 
 
 _WIRES = {
     "/v1/chat/completions": _Wire(Script, violations),
     "/v1/messages": _Wire(MessagesScript, messages_violations),
+    "/v1/responses": _Wire(None, responses_violations),
 }
+_GEMINI_PATH = re.compile(r"/v1\w*/models/[^/?:]+:streamGenerateContent\?alt=sse")
+_GEMINI = _Wire(None, gemini_violations)
 Scripted = Callable[[Recorded], Reply | None]
 
 
@@ -193,7 +200,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         owner = self.server.owner
         raw = self.rfile.read(int(self.headers.get("content-length") or 0))
-        wire = _WIRES.get(self.path)
+        wire = _GEMINI if _GEMINI_PATH.fullmatch(self.path) else _WIRES.get(self.path)
         if wire is None:
             return self._json(
                 404, {"error": {"message": f"no such path {self.path}", "code": None}}
@@ -205,7 +212,11 @@ class _Handler(BaseHTTPRequestHandler):
             error = {"message": "; ".join(wrong), "type": "invalid_request_error", "code": None}
             return self._json(400, {"error": error})
         scripted = owner.script(recorded) if owner.script else None
-        return self._send(scripted or wire.script(body).reply())
+        if scripted is None and wire.script is not None:
+            scripted = wire.script(body).reply()
+        if scripted is None:
+            return self._json(501, {"error": {"message": "no script says what to answer"}})
+        return self._send(scripted)
 
     def _json(self, status: int, value: Any) -> None:
         self._send(

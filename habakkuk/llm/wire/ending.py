@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from habakkuk.core.text import clean
-from habakkuk.llm.types import Block, Finished, ModelRef, StopReason, Thinking, Usage
+from habakkuk.llm.types import Block, Finished, ModelRef, Opaque, StopReason, Thinking, Usage
 
 # Compared without case and separators, since services write tool_calls, tool-calls and toolUse.
 _STOPS = {
@@ -27,6 +27,18 @@ _STOPS = {
     "contentfilter": StopReason.REFUSAL,
     "refusal": StopReason.REFUSAL,
     "safety": StopReason.REFUSAL,
+    "recitation": StopReason.REFUSAL,
+    "language": StopReason.REFUSAL,
+    "blocklist": StopReason.REFUSAL,
+    "prohibitedcontent": StopReason.REFUSAL,
+    "spii": StopReason.REFUSAL,
+    "imagesafety": StopReason.REFUSAL,
+    "imageprohibitedcontent": StopReason.REFUSAL,
+    "imagerecitation": StopReason.REFUSAL,
+    "escalation": StopReason.REFUSAL,
+    "modelarmor": StopReason.REFUSAL,
+    "puplimiteddisabled": StopReason.REFUSAL,
+    "continuation": StopReason.LENGTH,
     "pauseturn": StopReason.PAUSE,
 }
 _SEPARATORS = re.compile(r"[^a-z]")
@@ -36,6 +48,8 @@ _FAULTS = {
     " ask again with less",
     StopReason.REFUSAL: "the provider stopped the answer at this call",
 }
+# Words for an answer in which the service itself could not read a call.
+_UNREADABLE = frozenset({"malformedfunctioncall", "malformedresponse", "unexpectedtoolcall"})
 _NOTICES = {
     StopReason.LENGTH: "reached its length limit; the answer is not complete",
     StopReason.PAUSE: "paused before the answer was complete",
@@ -51,8 +65,12 @@ class Ending:
     calls: int
 
     @property
+    def _word(self) -> str:
+        return _SEPARATORS.sub("", (self.finish or "stop").lower())
+
+    @property
     def _named(self) -> StopReason | None:
-        return _STOPS.get(_SEPARATORS.sub("", (self.finish or "stop").lower()))
+        return _STOPS.get(self._word)
 
     @property
     def stop(self) -> StopReason:
@@ -69,6 +87,8 @@ class Ending:
     @property
     def fault(self) -> str | None:
         """Why none of its calls may run, None when they may."""
+        if self._word in _UNREADABLE:
+            return f"the provider could not read the calls ({self.raw}); send them again"
         return _FAULTS.get(self.stop)
 
     @property
@@ -100,5 +120,10 @@ class Ending:
             yield f"{model} ended with an unknown reason: {self.raw!r}"
         if self.stop in _NOTICES:
             yield f"{model} {_NOTICES[self.stop]}"
-        if not any(not isinstance(block, Thinking) for block in blocks):
+        if self.stop is not StopReason.PAUSE and not any(map(_says, blocks)):
             yield f"{model} answered with nothing"
+
+
+def _says(block: Block) -> bool:
+    """Whether a block is a part of the answer and not of the way to it."""
+    return not isinstance(block, Thinking | Opaque)

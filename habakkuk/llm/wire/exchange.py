@@ -8,21 +8,20 @@ services send and cannot tell an end from a break. A format adds its body, its a
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import httpx2
-import orjson
 from pydantic import ValidationError
 
 from habakkuk.core.errors import ConfigurationError, LlmError
 from habakkuk.core.interrupt import Interrupt, Interrupted
 from habakkuk.core.lines import Call, Calls
+from habakkuk.core.log import get_logger
 from habakkuk.core.text import shorten
 from habakkuk.llm.contract import (
     AuthFailed,
@@ -35,14 +34,18 @@ from habakkuk.llm.contract import (
 from habakkuk.llm.faults import Fault, hide_secrets, plain_headers, read_fault, translate
 from habakkuk.llm.transport import line_client, line_timeout, line_transport
 from habakkuk.llm.types import LlmEvent, LlmRequest, ModelRef, Usage
+from habakkuk.llm.wire.body import dumped, is_error, loaded
 from habakkuk.llm.wire.outgoing import call_ids
-from habakkuk.llm.wire.sse import Event, TooLong, events
+from habakkuk.llm.wire.sse import Event, TooLong
+from habakkuk.llm.wire.sse import events as events_of
 from habakkuk.llm.wire.waiting import Wait, what_was_awaited
 
 # How long to read on after the end was seen, for usage (after the reason to stop) and for the
 # last bytes, which let the connection be used again. A slow server costs no more than this.
 _AFTER_FINISH = 5.0
 _AFTER_DONE = 0.05
+
+_log = get_logger("llm.exchange")
 
 Piece = TypeVar("Piece")
 Piece_contra = TypeVar("Piece_contra", contravariant=True)
@@ -128,6 +131,30 @@ class StreamProvider(ABC, Generic[Piece]):
     def _is_last(self, event: Event, value: dict[str, Any] | None) -> bool:
         """Whether nothing of the answer follows this event, whose object is `value`."""
 
+    # What a format may do in its own way.
+
+    def _url(self, model: str) -> httpx2.URL:  # noqa: ARG002 - most have one address for all
+        """Return where a request goes."""
+        return self._blank.url
+
+    def _fault(self, error: Any) -> Fault:
+        """Return what the SDK's status error says."""
+        headers = plain_headers(error.response.headers)
+        return read_fault(error.body, error.status_code, headers)
+
+    def _error_in(self, event: Event, value: dict[str, Any]) -> object:
+        """Return the error that an event tells of, None for one that goes on."""
+        return value if is_error(event, value) else None
+
+    def _acceptable(
+        self,
+        error: BadRequest,  # noqa: ARG002 - for those who use it
+        request: LlmRequest,  # noqa: ARG002 - for those who use it
+        model: ModelRef,  # noqa: ARG002 - for those who use it
+    ) -> LlmRequest | None:
+        """Return the request without what was refused in it; None when nothing helps."""
+        return None
+
     # The exchange.
 
     def close(self) -> None:
@@ -137,13 +164,38 @@ class StreamProvider(ABC, Generic[Piece]):
     def stream(
         self, model: str, request: LlmRequest, profile: Profile, interrupt: Interrupt
     ) -> Iterator[LlmEvent]:
-        """Yield events as they arrive, Finished last; see Provider.stream."""
+        """Yield events as they arrive, Finished last; see Provider.stream.
+
+        When a service refuses what it made itself in an earlier answer (its signatures hold only
+        under conditions of its own), it is asked once more without, where nothing was shown yet.
+        """
+        shown = False
+        try:
+            with closing(self._stream(model, request, profile, interrupt)) as events:
+                for event in events:
+                    shown = True
+                    yield event
+        except BadRequest as error:
+            ref = ModelRef(self._endpoint.name, model)
+            plainer = None if shown else self._acceptable(error, request, ref)
+            if plainer is None:
+                raise
+            _log.warning(
+                "asked again without what was refused", provider=self._endpoint.name, model=model
+            )
+        else:
+            return
+        yield from self._stream(model, plainer, profile, interrupt)
+
+    def _stream(
+        self, model: str, request: LlmRequest, profile: Profile, interrupt: Interrupt
+    ) -> Generator[LlmEvent]:
         interrupt.check()
         self._check_key()
         call = Call(self._endpoint.timeout)
         call.expect(self._endpoint.first_byte_timeout)
         answer = self._answer(ModelRef(self._endpoint.name, model), call_ids(request))
-        sending = self._sending(self._body(model, request, profile))
+        sending = self._sending(self._url(model), self._body(model, request, profile))
         with interrupt.freeing(call.cut), self._translated(model, call, interrupt, answer):
             yield from self._exchange(sending, model, call, answer)
         if answer.finish is None and not answer.started:
@@ -178,13 +230,13 @@ class StreamProvider(ABC, Generic[Piece]):
         return blank
 
     @contextmanager
-    def _sending(self, body: dict[str, Any]) -> Iterator[httpx2.Response]:
+    def _sending(self, url: httpx2.URL, body: dict[str, Any]) -> Iterator[httpx2.Response]:
         """Send a body and yield the response once its headers came."""
         request = httpx2.Request(
             "POST",
-            self._blank.url,
+            url,
             headers=self._blank.headers,
-            content=_dumped(body),
+            content=dumped(body),
             extensions=self._waits,
         )
         # Not by the client: cookies, redirects and logins are nothing for a model service.
@@ -215,12 +267,12 @@ class StreamProvider(ABC, Generic[Piece]):
         """Yield what the events show; returns at the end, raises when there was none."""
         wait = Wait(call, self._endpoint)
         try:
-            for event in events(wait.begun(chunks)):
+            for event in events_of(wait.begun(chunks)):
                 value = self._value(event, model, answer)
-                if self._is_last(event, value):
-                    return
                 if value is not None:
                     yield from wait.lively(value, answer.add(self._shaped(value)))
+                if self._is_last(event, value):
+                    return
                 if answer.finish is not None:
                     call.hurry(_AFTER_FINISH)
         except httpx2.HTTPError:
@@ -232,10 +284,14 @@ class StreamProvider(ABC, Generic[Piece]):
 
     def _value(self, event: Event, model: str, answer: Answer[Piece]) -> dict[str, Any] | None:
         """Return an event's object, None for one without meaning. Raises the error in it."""
-        value = _loaded(event.data)
+        value = loaded(event.data)
+        if isinstance(value, list) and len(value) == 1:
+            # Errors of some services stand in a list.
+            value = value[0]
         if isinstance(value, dict):
-            if _is_error(event, value) and answer.finish in (None, "error"):
-                raise translate(read_fault(value), self._endpoint, model)
+            error = self._error_in(event, value)
+            if error is not None and answer.finish in (None, "error"):
+                raise translate(read_fault(error), self._endpoint, model)
             return value
         if event.stray and not answer.started:
             raise self._no_stream(event.data)
@@ -298,11 +354,7 @@ class StreamProvider(ABC, Generic[Piece]):
         if isinstance(error, LlmError):
             return error
         if isinstance(error, self.errors.status):
-            sent: Any = error
-            headers = plain_headers(sent.response.headers)
-            return translate(
-                read_fault(sent.body, sent.status_code, headers), self._endpoint, model
-            )
+            return translate(self._fault(error), self._endpoint, model)
         return self._cut(self._what_broke(error, call), answer)
 
     def _what_broke(self, error: Exception, call: Call) -> str:
@@ -319,31 +371,3 @@ class StreamProvider(ABC, Generic[Piece]):
         if isinstance(error, httpx2.UnsupportedProtocol | httpx2.LocalProtocolError):
             return f"the request cannot be sent to {base}; check base_url and headers"
         return f"the connection to {base} broke before the answer was complete"
-
-
-def _dumped(body: dict[str, Any]) -> bytes:
-    try:
-        return orjson.dumps(body)
-    except TypeError as error:
-        # The same again would fail the same way.
-        raise BadRequest(f"the request cannot be written as JSON: {error}") from None
-
-
-def _loaded(data: str) -> Any:
-    """Return the JSON value, None for what is none."""
-    try:
-        return orjson.loads(data)
-    except ValueError:
-        if not data.lstrip().startswith("{"):
-            return None
-    try:
-        # The slower one takes what services really send: NaN, and halves of an emoji in two events.
-        return json.loads(data)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _is_error(event: Event, value: dict[str, Any]) -> bool:
-    """Whether an event tells of a failure, in any of the usual shapes."""
-    said = "error" in (event.name, value.get("object"), value.get("type"))
-    return said or bool(value.get("error"))

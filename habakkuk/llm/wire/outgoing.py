@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 from habakkuk.core.text import clean
 from habakkuk.llm.contract import Profile
@@ -14,8 +15,11 @@ from habakkuk.llm.types import (
     LlmRequest,
     Media,
     Message,
+    ModelRef,
+    Opaque,
     Role,
     Text,
+    Thinking,
     ToolCall,
     ToolResult,
 )
@@ -23,6 +27,10 @@ from habakkuk.llm.types import (
 # What services accept as a function's name; a model that made up another would block its session.
 _BAD_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 _LONGEST_NAME = 64
+_PLAIN_ID = re.compile(r"[a-zA-Z0-9_-]+")
+_ID_LENGTH = 24
+# What an Opaque block holds that is no item of its own but belongs to the text before it.
+_BESIDE = "beside_text"
 
 
 def fitted(request: LlmRequest, profile: Profile) -> LlmRequest:
@@ -75,6 +83,29 @@ def tool_name(name: str) -> str:
 def hashed_id(call_id: str, length: int) -> str:
     """Return an id of `length` letters and digits: the same for a call and its result."""
     return hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()[:length]
+
+
+def plain_id(call_id: str, longest: int) -> str:
+    """Return an id of letters, digits, - and _: as it is when it is one, else made from it."""
+    if len(call_id) <= longest and _PLAIN_ID.fullmatch(call_id):
+        return call_id
+    return f"call_{hashed_id(call_id, _ID_LENGTH)}"
+
+
+def made_by(block: Thinking | Opaque | ToolCall, model: ModelRef) -> bool:
+    """Whether `model` made a private block or signature: nobody else can use it."""
+    return block.provider == model.provider and block.model in (None, model.model)
+
+
+def beside_text(model: ModelRef, **fields: str) -> Opaque:
+    """Return a block that keeps what a service wants back together with the text before it."""
+    return Opaque(provider=model.provider, model=model.model, data={_BESIDE: fields})
+
+
+def fields_beside(block: Opaque) -> dict[str, Any] | None:
+    """Return what `beside_text` kept, None for a block that is an item of its own."""
+    found: dict[str, Any] | None = block.data.get(_BESIDE)
+    return found
 
 
 def call_ids(request: LlmRequest) -> Iterator[str]:

@@ -14,6 +14,7 @@ from habakkuk.llm.contract import Endpoint, Profile, Provider
 from habakkuk.llm.registry import Registry, provider_types
 from habakkuk.llm.types import Finished, LlmEvent, LlmRequest, Message, Role, Text
 from tests.contract.providers.wires import WIRES, Wire
+from tests.fakes.model_script import Reply
 from tests.fakes.model_server import ModelServer
 
 REQUEST = LlmRequest("Be brief.", (Message(Role.USER, (Text(text="hello"),)),))
@@ -31,6 +32,18 @@ class Bench:
             "mine", server.base_url, "sk-secret-key", api_key_env="MY_KEY", type=kind
         )
 
+    def reply(self, scenario: str) -> Reply:
+        """Return what the wire has for a scenario."""
+        return self._wire(scenario)
+
+    def knows(self, scenario: str) -> bool:
+        """Whether the format has such a scenario at all."""
+        try:
+            self._wire(scenario)
+        except KeyError:
+            return False
+        return True
+
     @contextmanager
     def provider(self, **changes: object) -> Iterator[Provider]:
         """A provider at an endpoint with these changes."""
@@ -45,12 +58,16 @@ class Bench:
         scenario: str,
         request: LlmRequest = REQUEST,
         interrupt: Interrupt | None = None,
+        *,
+        model: str = "m",
+        profile: Profile | None = None,
         **changes: object,
     ) -> tuple[list[LlmEvent], Finished]:
         """Return what a scenario shows, and its end."""
         self.scenario = scenario
+        asked = (request, profile or Profile(), interrupt or Interrupt())
         with self.provider(**changes) as provider:
-            *shown, last = provider.stream("m", request, Profile(), interrupt or Interrupt())
+            *shown, last = provider.stream(model, *asked)
         assert isinstance(last, Finished)
         return shown, last
 

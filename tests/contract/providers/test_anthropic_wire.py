@@ -21,6 +21,7 @@ from habakkuk.llm.contract import (
     Overloaded,
     Profile,
     RateLimited,
+    RequestTooLarge,
 )
 from habakkuk.llm.providers.anthropic.adapter import build
 from habakkuk.llm.types import (
@@ -221,7 +222,7 @@ def test_usage_before_a_cut_is_kept_for_the_books(server: ModelServer) -> None:
         (529, "overloaded_error", "Overloaded", Overloaded),
         (504, "timeout_error", "timed out", Overloaded),
         (403, "permission_error", "no", AuthFailed),
-        (413, "invalid_request_error", "too many bytes", ContextOverflow),
+        (413, "invalid_request_error", "too many bytes", RequestTooLarge),
         (
             400,
             "invalid_request_error",

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import anthropic
 import httpx2
 from anthropic._models import FinalRequestOptions
 
-from habakkuk.core.interrupt import Interrupt
-from habakkuk.core.log import get_logger
 from habakkuk.llm.contract import BadRequest, Endpoint, Profile
 from habakkuk.llm.providers.anthropic.answer import Answer
 from habakkuk.llm.providers.anthropic.encode import (
@@ -21,11 +19,10 @@ from habakkuk.llm.providers.anthropic.encode import (
 )
 from habakkuk.llm.providers.anthropic.wire import StreamEvent
 from habakkuk.llm.transport import line_timeout
-from habakkuk.llm.types import LlmEvent, LlmRequest, ModelRef
+from habakkuk.llm.types import LlmRequest, ModelRef
 from habakkuk.llm.wire.exchange import SdkErrors, StreamProvider
 from habakkuk.llm.wire.sse import Event
 
-_log = get_logger("llm.anthropic")
 # The refusals of a signed block have the code of every bad request, so their text must tell:
 # "Invalid `signature` in `thinking` block", "`thinking` or `redacted_thinking` blocks in the
 # latest assistant message cannot be modified", "Invalid `data` in `redacted_thinking` block".
@@ -67,25 +64,6 @@ class AnthropicProvider(StreamProvider[StreamEvent]):
         client._custom_headers = dict(endpoint.headers)
         return client
 
-    def stream(
-        self, model: str, request: LlmRequest, profile: Profile, interrupt: Interrupt
-    ) -> Iterator[LlmEvent]:
-        """Yield events as they arrive; see Provider.stream.
-
-        When the service refuses earlier thinking, it is asked once more without any: a part of it
-        gone, the signatures of the rest would not hold either. The refusal comes before any event.
-        """
-        try:
-            yield from super().stream(model, request, profile, interrupt)
-        except BadRequest as error:
-            sealed = replays_thinking(request, ModelRef(self._endpoint.name, model))
-            if not sealed or not _BAD_SEAL.search(str(error)):
-                raise
-            _log.warning("earlier thinking refused", provider=self._endpoint.name, model=model)
-        else:
-            return
-        yield from super().stream(model, without_thinking(request), profile, interrupt)
-
     def _empty_request(self) -> httpx2.Request:
         # What takes the SDK's own header away where there is no key to send.
         keyless = self._keyless("authorization")
@@ -109,6 +87,13 @@ class AnthropicProvider(StreamProvider[StreamEvent]):
 
     def _piece(self, value: dict[str, Any]) -> StreamEvent:
         return StreamEvent.model_validate(value)
+
+    def _acceptable(
+        self, error: BadRequest, request: LlmRequest, model: ModelRef
+    ) -> LlmRequest | None:
+        """Leave out all thinking: a part of it gone, the signatures of the rest would not hold."""
+        refused = _BAD_SEAL.search(str(error)) and replays_thinking(request, model)
+        return without_thinking(request) if refused else None
 
     def _is_last(self, event: Event, value: dict[str, Any] | None) -> bool:
         return "message_stop" in (event.name, (value or {}).get("type"))

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
-from habakkuk.core.text import clean
+import orjson
+
+from habakkuk.core.errors import Invalid
+from habakkuk.core.text import clean, clean_json
 from habakkuk.llm.providers.anthropic.wire import (
     ContentBlock,
     Counts,
@@ -42,7 +46,8 @@ class _Part:
     kind: str
     join: TextJoin = field(default_factory=TextJoin)
     signature: str = ""
-    data: str = ""
+    raw: dict[str, Any] = field(default_factory=dict)
+    arguments: str = ""
 
 
 class Answer:
@@ -84,8 +89,8 @@ class Answer:
         if piece.type == "message" or piece.content:
             yield from self._whole(piece)
         index = piece.index if piece.index is not None else len(self._open)
-        if piece.content_block is not None:
-            yield from self._begin(index, piece.content_block)
+        for block in piece.content_block:
+            yield from self._begin(index, block)
         if piece.delta is not None:
             yield from self._delta(index, piece.delta)
 
@@ -95,10 +100,14 @@ class Answer:
             yield from self._begin(index, block)
         self._end_with(message.stop_reason, message.stop_details)
 
-    def _begin(self, index: int, block: ContentBlock) -> Iterator[LlmEvent]:
+    def _begin(self, index: int, raw: dict[str, Any]) -> Iterator[LlmEvent]:
         """Take a block as it begins, with what it already holds."""
         self.started = True
+        block = ContentBlock.model_validate(raw)
         kind = block.type or ""
+        if block.is_hosted:
+            self._part(index, "hosted").raw = raw
+            return
         if kind not in _KNOWN:
             self._unknown.append(clean(kind))
             return
@@ -106,7 +115,7 @@ class Answer:
             yield from self._call(CallPiece(index, block.id, block.name, block.input or None))
             return
         part = self._part(index, kind)
-        part.data = block.data or ""
+        part.raw = raw
         yield from self._grow(part, Delta.model_validate(block.model_dump(exclude={"type"})))
 
     def _part(self, index: int, kind: str) -> _Part:
@@ -123,13 +132,17 @@ class Answer:
 
     def _delta(self, index: int, delta: Delta) -> Iterator[LlmEvent]:
         self._end_with(delta.stop_reason, delta.stop_details)
+        opened = self._open.get(index)
+        if delta.partial_json is not None and opened is not None and opened.kind == "hosted":
+            opened.arguments += delta.partial_json
+            return
         if delta.partial_json is not None:
             yield from self._call(CallPiece(index, arguments=delta.partial_json))
             return
         said = delta.text is not None
         if not said and delta.thinking is None and delta.signature is None:
             return
-        part = self._open.get(index) or self._part(index, "text" if said else "thinking")
+        part = opened or self._part(index, "text" if said else "thinking")
         yield from self._grow(part, delta)
 
     def _grow(self, part: _Part, delta: Delta) -> Iterator[LlmEvent]:
@@ -174,10 +187,20 @@ class Answer:
             elif part.kind == "thinking":
                 yield from self._thinking(part)
             elif part.kind == "redacted_thinking":
-                data = {"type": part.kind, "data": clean(part.data)}
-                yield Opaque(provider=self._model.provider, data=data, model=self._model.model)
+                yield from self._opaque(part.raw, self._model.model)
+            elif part.kind == "hosted":
+                yield from self._opaque(_called(part), None)
             elif part.join.text.strip():
                 yield Text(text=part.join.text)
+
+    def _opaque(self, data: dict[str, Any], model: str | None) -> Iterator[Block]:
+        """Yield a block that goes back as it came, to `model` where it is bound to one."""
+        try:
+            kept = clean_json(data)
+        except Invalid:
+            self._unknown.append(clean(str(data.get("type"))))
+            return
+        yield Opaque(provider=self._model.provider, data=kept, model=model)
 
     def _thinking(self, part: _Part) -> Iterator[Block]:
         """Yield a thinking block; without its signature when it cannot be stored to the letter."""
@@ -190,3 +213,14 @@ class Answer:
                 provider=self._model.provider,
                 model=self._model.model,
             )
+
+
+def _called(part: _Part) -> dict[str, Any]:
+    """Return a hosted block with the input that came in pieces."""
+    if not part.arguments:
+        return part.raw
+    try:
+        return part.raw | {"input": orjson.loads(part.arguments)}
+    except ValueError:
+        # Cut in the middle: nothing came of the call.
+        return part.raw

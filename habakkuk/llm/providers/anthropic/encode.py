@@ -7,8 +7,7 @@ of earlier thinking hold; only the marks of the cache points move, and they do n
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,19 +20,34 @@ from habakkuk.llm.types import (
     Message,
     ModelRef,
     Opaque,
+    Payload,
     Role,
     Thinking,
     ToolCall,
     ToolResult,
     ToolSpec,
 )
-from habakkuk.llm.wire.outgoing import fitted, hashed_id, spoken, tool_name
+from habakkuk.llm.wire.files import File, file_of
+from habakkuk.llm.wire.outgoing import (
+    fields_beside,
+    fitted,
+    made_by,
+    plain_id,
+    spoken,
+    tool_name,
+)
 
-_GOOD_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_LONGEST_ID = 64
 _CACHED = {"type": "ephemeral"}
 # A request may have four cache points: the tools, the system prompt and these.
 _CACHED_MESSAGES = 2
 _SILENT = ("thinking", "redacted_thinking")
+_HOSTED_CALL, _HOSTED_RESULT = "server_tool_use", "_tool_result"
+# Called by the model itself and not from within its own programs, whose blocks would come too.
+_HOSTED = (
+    {"type": "web_search_20260318", "name": "web_search", "allowed_callers": ["direct"]},
+    {"type": "web_fetch_20260318", "name": "web_fetch", "allowed_callers": ["direct"]},
+)
 
 
 def request_body(request: LlmRequest, profile: Profile, model: ModelRef) -> dict[str, Any]:
@@ -42,13 +56,15 @@ def request_body(request: LlmRequest, profile: Profile, model: ModelRef) -> dict
     limit = request.max_tokens or profile.default_max_tokens
     body: dict[str, Any] = {
         "max_tokens": min(limit, profile.max_tokens or limit),
-        "messages": _cached_messages(list(_messages(request.messages, model))),
+        "messages": _cached_messages(list(_messages(request, model))),
     }
     if request.system.strip():
         body["system"] = [{"type": "text", "text": request.system, "cache_control": _CACHED}]
-    if request.tools:
-        body["tools"] = [_tool(spec) for spec in request.tools]
-        body["tools"][-1]["cache_control"] = _CACHED
+    hosted = _HOSTED if request.web and profile.hosted_web else ()
+    tools = [*(dict(tool) for tool in hosted), *map(_tool, request.tools)]
+    if tools:
+        tools[-1]["cache_control"] = _CACHED
+        body["tools"] = tools
     return body | dict(_options(request, profile))
 
 
@@ -78,20 +94,51 @@ def _cached_messages(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return messages
 
 
-def _messages(messages: Iterable[Message], model: ModelRef) -> Iterator[dict[str, Any]]:
-    begun = False
-    for message in messages:
-        if message.role is Role.USER:
-            content = list(_user(message))
-        else:
-            content = _audible(list(_assistant(message, model)))
+def _messages(request: LlmRequest, model: ModelRef) -> Iterator[dict[str, Any]]:
+    last: dict[str, Any] | None = None
+    for message in request.messages:
+        content = list(_content(message, request, model))
         if not content:
             continue
-        if not begun and message.role is Role.ASSISTANT:
+        if last is None and message.role is Role.ASSISTANT:
             # A conversation begins with its user; what is cut from its front may leave an answer.
-            yield {"role": "user", "content": [{"type": "text", "text": "(earlier messages)"}]}
-        begun = True
-        yield {"role": message.role.value, "content": content}
+            yield _note("(earlier messages)")
+        last = {"role": message.role.value, "content": content}
+        yield last
+    if last is not None and last["role"] == "assistant" and not _is_paused(last["content"]):
+        # Where another model paused: no message may be begun for this one.
+        yield _note("(go on)")
+
+
+def _note(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": [{"type": "text", "text": text}]}
+
+
+def _content(message: Message, request: LlmRequest, model: ModelRef) -> Iterable[dict[str, Any]]:
+    if message.role is Role.USER:
+        return _user(message, request.payloads)
+    content = _audible(list(_assistant(message, model)))
+    if message is request.messages[-1] and _is_paused(content):
+        # The service goes on with calls of its own when they come back unchanged.
+        return content
+    return _audible(_paired(content))
+
+
+def _is_paused(content: Iterable[dict[str, Any]]) -> bool:
+    """Whether a last message is one that the service itself paused in: it used its own tools."""
+    return any(b["type"] == _HOSTED_CALL or _is_hosted_result(b["type"]) for b in content)
+
+
+def _is_hosted_result(kind: str) -> bool:
+    return kind.endswith(_HOSTED_RESULT)
+
+
+def _paired(content: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the blocks without hosted calls that have no result and results without a call."""
+    calls = {block["id"] for block in content if block["type"] == _HOSTED_CALL}
+    results = {b["tool_use_id"] for b in content if _is_hosted_result(b["type"])}
+    lone = calls ^ results
+    return [b for b in content if b.get("id", b.get("tool_use_id")) not in lone]
 
 
 def _assistant(message: Message, model: ModelRef) -> Iterator[dict[str, Any]]:
@@ -100,18 +147,14 @@ def _assistant(message: Message, model: ModelRef) -> Iterator[dict[str, Any]]:
             name = tool_name(block.name)
             yield {"type": "tool_use", "id": _id(block.id), "name": name, "input": block.input}
         elif isinstance(block, Thinking):
-            if block.signature and _made_by(block, model):
+            if block.signature and made_by(block, model):
                 signed = {"thinking": block.text, "signature": block.signature}
                 yield {"type": "thinking", **signed}
         elif isinstance(block, Opaque):
-            if _made_by(block, model):
+            if made_by(block, model) and fields_beside(block) is None:
                 yield dict(block.data)
         elif spoken(block).strip():
             yield {"type": "text", "text": spoken(block)}
-
-
-def _made_by(block: Thinking | Opaque, model: ModelRef) -> bool:
-    return block.provider == model.provider and block.model in (None, model.model)
 
 
 def _audible(content: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -121,12 +164,21 @@ def _audible(content: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return content
 
 
-def _user(message: Message) -> Iterator[dict[str, Any]]:
+def _user(message: Message, payloads: Mapping[str, Payload]) -> Iterator[dict[str, Any]]:
     """Yield all tool results, which must stand first, and then the rest."""
     yield from (_result(block) for block in message.blocks if isinstance(block, ToolResult))
     for block in message.blocks:
-        if spoken(block).strip():
+        if file := file_of(block, payloads):
+            yield _file(file)
+        elif spoken(block).strip():
             yield {"type": "text", "text": spoken(block)}
+
+
+def _file(file: File) -> dict[str, Any]:
+    source = {"type": "base64", "media_type": file.mime, "data": file.base64}
+    if file.is_image:
+        return {"type": "image", "source": source}
+    return {"type": "document", "source": source, "title": file.name}
 
 
 def _result(block: ToolResult) -> dict[str, Any]:
@@ -141,7 +193,7 @@ def _result(block: ToolResult) -> dict[str, Any]:
 
 def _id(call_id: str) -> str:
     """Return the id as the service takes it: the same for a call and its result."""
-    return call_id if _GOOD_ID.fullmatch(call_id) else f"call_{hashed_id(call_id, 24)}"
+    return plain_id(call_id, _LONGEST_ID)
 
 
 def without_thinking(request: LlmRequest) -> LlmRequest:
@@ -154,13 +206,14 @@ def without_thinking(request: LlmRequest) -> LlmRequest:
 
 
 def _sealed(block: Block) -> bool:
-    return isinstance(block, Thinking | Opaque)
+    hidden = isinstance(block, Opaque) and block.data.get("type") in _SILENT
+    return hidden or isinstance(block, Thinking)
 
 
 def replays_thinking(request: LlmRequest, model: ModelRef) -> bool:
     """Whether the request takes sealed blocks back to `model`."""
     return any(
-        isinstance(block, Thinking | Opaque) and _made_by(block, model)
+        isinstance(block, Thinking | Opaque) and _sealed(block) and made_by(block, model)
         for message in request.messages
         for block in message.blocks
     )

@@ -43,6 +43,12 @@ class ContentBlock(Shape):
     name: Lenient[str] = None
     input: Any = None
 
+    @property
+    def is_hosted(self) -> bool:
+        """Whether it is a call that the service makes itself, or what that gave."""
+        kind = self.type or ""
+        return kind == "server_tool_use" or kind.endswith("_tool_result")
+
 
 class Delta(Shape):
     """A piece of a block, or the end of a message."""
@@ -56,9 +62,9 @@ class Delta(Shape):
 
 
 class Message(Shape):
-    """A message as it begins, or whole."""
+    """A message as it begins, or whole. Blocks are raw, since some go back as they came."""
 
-    content: Objects[ContentBlock] = Field(default_factory=list)
+    content: Objects[dict[str, Any]] = Field(default_factory=list)
     stop_reason: Lenient[str] = None
     stop_details: Lenient[StopDetails] = None
     usage: Lenient[Counts] = None
@@ -70,5 +76,5 @@ class StreamEvent(Message):
     type: Lenient[str] = None
     index: Lenient[int] = None
     message: Lenient[Message] = None
-    content_block: Lenient[ContentBlock] = None
+    content_block: Objects[dict[str, Any]] = Field(default_factory=list)
     delta: Lenient[Delta] = None

@@ -6,7 +6,7 @@ messages, this under one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import orjson
@@ -14,8 +14,20 @@ import orjson
 from habakkuk.core.text import clean
 from habakkuk.llm.contract import Dialect, Profile
 from habakkuk.llm.profiles.efforts import fitting_effort
-from habakkuk.llm.types import LlmRequest, Message, Role, ToolCall, ToolResult, ToolSpec
-from habakkuk.llm.wire.outgoing import fitted, hashed_id, spoken, tool_name
+from habakkuk.llm.types import (
+    LlmRequest,
+    Message,
+    Payload,
+    Role,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+)
+from habakkuk.llm.wire.files import File, spoken_parts
+from habakkuk.llm.wire.outgoing import fitted, hashed_id, plain_id, tool_name
+
+# What OpenAI takes at most as a call's id.
+_LONGEST_ID = 40
 
 
 def request_body(request: LlmRequest, profile: Profile, dialect: Dialect) -> dict[str, Any]:
@@ -47,8 +59,10 @@ def _messages(request: LlmRequest, dialect: Dialect) -> Iterator[dict[str, Any]]
     if request.system.strip():
         yield {"role": "system", "content": request.system}
     for message in request.messages:
-        wired = _assistant if message.role is Role.ASSISTANT else _user
-        yield from wired(message, dialect)
+        if message.role is Role.ASSISTANT:
+            yield from _assistant(message, dialect)
+        else:
+            yield from _user(message, request.payloads, dialect)
 
 
 def _assistant(message: Message, dialect: Dialect) -> Iterator[dict[str, Any]]:
@@ -64,25 +78,40 @@ def _assistant(message: Message, dialect: Dialect) -> Iterator[dict[str, Any]]:
 
 
 def _call(call: ToolCall, dialect: Dialect) -> dict[str, Any]:
-    arguments = orjson.dumps(call.input).decode()
+    arguments = orjson.dumps(call.input, option=orjson.OPT_SORT_KEYS).decode()
     function = {"name": tool_name(call.name), "arguments": arguments}
     return {"id": _id(call.id, dialect), "type": "function", "function": function}
 
 
-def _user(message: Message, dialect: Dialect) -> Iterator[dict[str, Any]]:
-    """Yield tool results and then the text."""
+def _user(
+    message: Message, payloads: Mapping[str, Payload], dialect: Dialect
+) -> Iterator[dict[str, Any]]:
+    """Yield tool results and then what was said."""
     for block in message.blocks:
         if isinstance(block, ToolResult):
             content = clean(block.text)
             yield {"role": "tool", "tool_call_id": _id(block.call_id, dialect), "content": content}
-    text = "\n".join(filter(None, map(spoken, message.blocks)))
-    if text.strip():
-        yield {"role": "user", "content": text}
+    parts = list(spoken_parts(message.blocks, payloads))
+    if len(parts) == 1 and isinstance(parts[0], str):
+        # Many services know no other form.
+        yield {"role": "user", "content": parts[0]}
+    elif parts:
+        yield {"role": "user", "content": [_part(part) for part in parts]}
+
+
+def _part(part: str | File) -> dict[str, Any]:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    if part.is_image:
+        return {"type": "image_url", "image_url": {"url": part.uri}}
+    return {"type": "file", "file": {"filename": part.name, "file_data": part.uri}}
 
 
 def _id(call_id: str, dialect: Dialect) -> str:
     """Return the id as the service takes it: the same for a call and its result."""
     length = dialect.call_id_length
-    if length is None or (len(call_id) == length and call_id.isalnum() and call_id.isascii()):
+    if length is None:
+        return call_id if len(call_id) <= _LONGEST_ID else plain_id(call_id, _LONGEST_ID)
+    if len(call_id) == length and call_id.isalnum() and call_id.isascii():
         return call_id
     return hashed_id(call_id, length)

@@ -19,6 +19,7 @@ from habakkuk.llm.contract import (
     Overloaded,
     RateLimited,
     Refused,
+    RequestTooLarge,
 )
 from habakkuk.llm.faults import read_fault, translate
 
@@ -49,7 +50,7 @@ def said(
         (402, said(), BillingFailed),
         (404, said(), ModelMissing),
         (404, "<html>not found</html>", ModelMissing),
-        (413, said(), ContextOverflow),
+        (413, said(), RequestTooLarge),
         (429, said(), RateLimited),
         (500, said(), Overloaded),
         (502, "<html>bad gateway</html>", Overloaded),

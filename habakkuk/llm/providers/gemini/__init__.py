@@ -1,0 +1,1 @@
+"""Google's generateContent, the format of Gemini."""

@@ -1,0 +1,1 @@
+"""OpenAI Responses, without state: nothing of a conversation is kept at the service."""

@@ -1,0 +1,119 @@
+"""Call a Responses service: the official SDK's requests over lines that can be cut."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import httpx2
+import openai
+from openai._models import FinalRequestOptions
+
+from habakkuk.llm.contract import BadRequest, Endpoint, Profile
+from habakkuk.llm.providers.responses.answer import Answer
+from habakkuk.llm.providers.responses.encode import request_body
+from habakkuk.llm.providers.responses.wire import StreamEvent
+from habakkuk.llm.transport import line_timeout
+from habakkuk.llm.types import LlmRequest, Message, ModelRef, Opaque
+from habakkuk.llm.wire.exchange import SdkErrors, StreamProvider
+from habakkuk.llm.wire.outgoing import made_by
+from habakkuk.llm.wire.sse import Event
+
+_ENDS = ("response.completed", "response.incomplete")
+_FAILURES = ("response.failed", "response.cancelled")
+# Both come as invalid_request_error. Summaries are only for organizations that OpenAI verified.
+_NO_SUMMARIES = re.compile(r"reasoning[._ ]summar", re.IGNORECASE)
+_BAD_SEAL = re.compile(r"encrypted[_ ]content|\breasoning'? item", re.IGNORECASE)
+
+
+def build(endpoint: Endpoint) -> ResponsesProvider:
+    """Return the provider for an endpoint; the registry calls it."""
+    return ResponsesProvider(endpoint)
+
+
+def warm() -> None:
+    """Load what the SDK loads lazily, so that no turn waits for it."""
+    provider = ResponsesProvider(Endpoint("warm", "http://127.0.0.1:9", "none"))
+    provider._empty_request()
+    provider.close()
+    StreamEvent.model_validate({"delta": ""})
+
+
+class ResponsesProvider(StreamProvider[StreamEvent]):
+    """One endpoint that speaks Responses."""
+
+    service = "Responses"
+    address = "which often ends in /v1"
+    errors: ClassVar[SdkErrors] = SdkErrors(openai.OpenAIError, openai.APIStatusError)
+    # Off once the service refused them.
+    _summaries = True
+
+    def _make_client(self, http: httpx2.Client) -> openai.OpenAI:
+        endpoint = self._endpoint
+        client = openai.OpenAI(
+            api_key=endpoint.api_key or "none",
+            base_url=endpoint.base_url,
+            max_retries=0,
+            timeout=line_timeout(endpoint.stall_timeout),
+            default_headers=endpoint.headers,
+            http_client=http,
+        )
+        # The SDK takes these from the environment, and would send them to any service.
+        client.organization = None
+        client.project = None
+        return client
+
+    def _empty_request(self) -> httpx2.Request:
+        # What takes the SDK's own header away where there is no key to send.
+        headers: Any = {"Authorization": openai.Omit()} if self._keyless("authorization") else {}
+        options = FinalRequestOptions(method="post", url="/responses", headers=headers)
+        request: httpx2.Request = self._client._build_request(
+            self._client._prepare_options(options)
+        )
+        return request
+
+    def _status_error(self, response: httpx2.Response) -> Exception:
+        error: Exception = self._client._make_status_error_from_response(response)
+        return error
+
+    def _body(self, model: str, request: LlmRequest, profile: Profile) -> dict[str, Any]:
+        ref = ModelRef(self._endpoint.name, model)
+        dialect, summaries = self._endpoint.dialect, self._summaries
+        body = request_body(request, profile, dialect, ref, summaries=summaries)
+        return {"model": model, "stream": True, **body}
+
+    def _answer(self, model: ModelRef, taken: Iterable[str]) -> Answer:
+        return Answer(model, taken)
+
+    def _piece(self, value: dict[str, Any]) -> StreamEvent:
+        return StreamEvent.model_validate(value)
+
+    def _is_last(self, event: Event, value: dict[str, Any] | None) -> bool:  # noqa: ARG002 - see below
+        # By what the event holds alone: its name may have come before the line broke.
+        return (value or {}).get("type") in _ENDS
+
+    def _error_in(self, event: Event, value: dict[str, Any]) -> object:
+        if value.get("type") in _FAILURES:
+            return value.get("response") or value
+        if value.get("object") == "response" and value.get("status") in ("failed", "cancelled"):
+            return value
+        return super()._error_in(event, value)
+
+    def _acceptable(
+        self, error: BadRequest, request: LlmRequest, model: ModelRef
+    ) -> LlmRequest | None:
+        """Leave out summaries that are refused, or the items that cannot be verified."""
+        if self._summaries and _NO_SUMMARIES.search(str(error)):
+            self._summaries = False
+            return request
+        if not _BAD_SEAL.search(str(error)):
+            return None
+        plain = tuple(_without_private(message, model) for message in request.messages)
+        return replace(request, messages=plain) if plain != request.messages else None
+
+
+def _without_private(message: Message, model: ModelRef) -> Message:
+    kept = (b for b in message.blocks if not (isinstance(b, Opaque) and made_by(b, model)))
+    return replace(message, blocks=tuple(kept))

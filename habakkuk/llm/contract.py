@@ -89,13 +89,15 @@ class Dialect:
     """What a service wants otherwise than the others of its wire format.
 
     `max_tokens_field` None leaves the name to the model's profile. `call_id_length` is set where
-    a service takes only short ids made of letters and digits.
+    a service takes only short ids made of letters and digits. `documents`: its Chat Completions
+    take PDFs where the model reads them, which few do.
     """
 
     max_tokens_field: str | None = None
     stream_usage: bool = True
     cache_key: bool = False
     call_id_length: int | None = None
+    documents: bool = False
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ class Dialect:
 
     `max_tokens_field` None leaves the name to the model's profile. `call_id_length` is set where
     a service takes only short ids made of letters and digits. `documents`: its Chat Completions
-    take PDFs where the model reads them, which few do.
+    take PDFs where the model reads them, which few do. `images` is how many a request may hold.
     """
 
     max_tokens_field: str | None = None
@@ -98,6 +98,7 @@ class Dialect:
     cache_key: bool = False
     call_id_length: int | None = None
     documents: bool = False
+    images: int | None = None
 
 
 @dataclass(frozen=True)

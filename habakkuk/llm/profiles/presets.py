@@ -62,8 +62,8 @@ _MISTRAL = Preset(
     "MISTRAL_API_KEY",
     "mistral-medium-latest",
     # It refuses fields that it does not know (stream_options among them, usage comes anyway)
-    # and takes only ids of nine letters and digits.
-    dialect=Dialect(stream_usage=False, call_id_length=9),
+    # and takes only ids of nine letters and digits, and eight images at a time.
+    dialect=Dialect(stream_usage=False, call_id_length=9, images=8),
 )
 _GEMINI = Preset(
     "gemini",
@@ -76,7 +76,13 @@ _SERVICES = (
     _ANTHROPIC,
     _OPENAI,
     _OPENROUTER,
-    Preset("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", "openai/gpt-oss-120b"),
+    Preset(
+        "groq",
+        "https://api.groq.com/openai/v1",
+        "GROQ_API_KEY",
+        "openai/gpt-oss-120b",
+        dialect=Dialect(images=5),
+    ),
     Preset("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", "deepseek-v4-flash"),
     _MISTRAL,
     Preset("xai", "https://api.x.ai/v1", "XAI_API_KEY", "grok-4.7"),

@@ -17,7 +17,8 @@ from habakkuk.agent.threads import ToolPool
 from habakkuk.agent.turn import TurnHandler
 from habakkuk.blobs.service import Blobs
 from habakkuk.channels.registry import Channels
-from habakkuk.commands.contract import Health
+from habakkuk.commands.contract import Health, Server
+from habakkuk.conversations.choices import SessionChoices
 from habakkuk.conversations.service import Conversations
 from habakkuk.conversations.shelf import Shelf
 from habakkuk.conversations.store.usage import UsageLedger
@@ -47,6 +48,7 @@ from habakkuk.jobs.wake_list import ListSender
 from habakkuk.llm.cooldowns import SharedCooldowns
 from habakkuk.llm.registry import Registry
 from habakkuk.llm.router import Router
+from habakkuk.llm.screening import Screening
 from habakkuk.llm.selection import NO_MODEL, Selection, select
 from habakkuk.llm.types import ModelRef
 from habakkuk.ops.tidy import TidyHandler, enqueue_tidy
@@ -95,6 +97,11 @@ class Container:
     def shelf(self) -> Shelf:
         """People's own conversations, as lists; it holds nothing of its own."""
         return Shelf(self.database)
+
+    @property
+    def choices(self) -> SessionChoices:
+        """People's choices of models; it holds nothing of its own."""
+        return SessionChoices(self.database, self.selection)
 
     @property
     def amendments(self) -> Amendments:
@@ -163,7 +170,7 @@ def _assemble(
     live = LiveHub(redis)
     memory = TokenMemory()
     approvals = Approvals(database, jobs)
-    health = partial(_health, jobs, redis, selection)
+    server = Server(selection, partial(_health, jobs, redis, selection))
     return Container(
         settings=settings,
         database=database,
@@ -178,7 +185,7 @@ def _assemble(
         conversations=Conversations(database),
         blobs=Blobs(settings.home / "blobs", database, failpoints),
         approvals=approvals,
-        gateway=Gateway(database, jobs, settings.config, failpoints, health, approvals),
+        gateway=Gateway(database, jobs, settings.config, failpoints, server, approvals),
         publisher=Publisher(redis),
         live=live,
         done=DoneListener(database, partial(_hint, live), [memory]),
@@ -240,6 +247,7 @@ def _router(container: Container, ledger: UsageLedger) -> Router:
         container.models,
         log=ledger,
         cooldowns=SharedCooldowns(redis) if redis is not None else None,
+        screen=Screening(container.selection.endpoints, container.blobs.get),
     )
 
 

@@ -54,7 +54,10 @@ class Conversation:
 
 @dataclass(frozen=True)
 class Session:
-    """A transcript's frame. `system_prompt` is None until its first turn froze it."""
+    """A transcript's frame. `system_prompt` is None until its first turn froze it.
+
+    `model` (provider/model) and `effort` are those chosen for it, None for what its agent has.
+    """
 
     id: str
     conversation_id: str
@@ -64,6 +67,8 @@ class Session:
     title: str | None
     created: datetime
     updated: datetime
+    model: str | None = None
+    effort: str | None = None
 
 
 class Author(StrEnum):

@@ -138,6 +138,11 @@ class Endpoint:
         return replace(self, api_key=value, api_key_env=variable, spare_keys=())
 
     @property
+    def missing_key(self) -> str | None:
+        """The variable of the key that is needed and not set; None when nothing is missing."""
+        return self.api_key_env if not self.api_key else None
+
+    @property
     def address(self) -> str:
         """The base URL for messages, without a password or a query that may stand in it."""
         scheme, slashes, rest = self.base_url.partition("://")

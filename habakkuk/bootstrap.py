@@ -18,7 +18,8 @@ from habakkuk.agent.threads import ToolPool
 from habakkuk.agent.turn import TurnHandler
 from habakkuk.blobs.service import Blobs
 from habakkuk.channels.registry import Channels
-from habakkuk.commands.contract import Health
+from habakkuk.commands.contract import Health, Server
+from habakkuk.conversations.choices import SessionChoices
 from habakkuk.conversations.service import Conversations
 from habakkuk.conversations.shelf import Shelf
 from habakkuk.conversations.store.usage import UsageLedger
@@ -50,6 +51,7 @@ from habakkuk.llm.cooldowns import SharedCooldowns
 from habakkuk.llm.profiles.models import profile_for
 from habakkuk.llm.registry import Registry
 from habakkuk.llm.router import Ports, Router
+from habakkuk.llm.screening import Screening
 from habakkuk.llm.selection import NO_MODEL, Selection, select
 from habakkuk.llm.types import ModelRef
 from habakkuk.llm.window import compact_at
@@ -99,6 +101,11 @@ class Container:
     def shelf(self) -> Shelf:
         """People's own conversations, as lists; it holds nothing of its own."""
         return Shelf(self.database)
+
+    @property
+    def choices(self) -> SessionChoices:
+        """People's choices of models; it holds nothing of its own."""
+        return SessionChoices(self.database, self.selection)
 
     @property
     def amendments(self) -> Amendments:
@@ -167,7 +174,7 @@ def _assemble(
     live = LiveHub(redis)
     memory = TokenMemory()
     approvals = Approvals(database, jobs)
-    health = partial(_health, jobs, redis, selection)
+    server = Server(selection, partial(_health, jobs, redis, selection))
     return Container(
         settings=settings,
         database=database,
@@ -182,7 +189,7 @@ def _assemble(
         conversations=Conversations(database),
         blobs=Blobs(settings.home / "blobs", database, failpoints),
         approvals=approvals,
-        gateway=Gateway(database, jobs, settings.config, failpoints, health, approvals),
+        gateway=Gateway(database, jobs, settings.config, failpoints, server, approvals),
         publisher=Publisher(redis),
         live=live,
         done=DoneListener(database, partial(_hint, live), [memory]),
@@ -242,7 +249,11 @@ def _tool_services(container: Container) -> ToolServices:
 
 def _router(container: Container, ledger: UsageLedger) -> Router:
     redis = container.redis
-    ports = Ports(log=ledger, cooldowns=SharedCooldowns(redis) if redis is not None else None)
+    ports = Ports(
+        log=ledger,
+        screen=Screening(container.selection.endpoints, container.blobs.get),
+        cooldowns=SharedCooldowns(redis) if redis is not None else None,
+    )
     return Router(container.models, ports)
 
 

@@ -11,6 +11,7 @@ from habakkuk.conversations.types import Conversation
 from habakkuk.core.config.schema import Config
 from habakkuk.db.engine import Work
 from habakkuk.jobs.service import Jobs
+from habakkuk.llm.selection import Selection
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,14 @@ class Health:
     workers: int
     degraded: Sequence[str]
     model: str
+
+
+@dataclass(frozen=True)
+class Server:
+    """What commands may know of the server: its models, and its health when they ask for it."""
+
+    selection: Selection
+    health: Callable[[], Health]
 
 
 @dataclass(frozen=True)
@@ -34,6 +43,7 @@ class CommandContext:
     user: User
     config: Config
     jobs: Jobs
+    selection: Selection
     health: Health | None
     session_named: bool = False
 
@@ -48,10 +58,16 @@ class Command:
     help: str
     run: Callable[[CommandContext, str], str]
     wants_health: bool
+    aliases: tuple[str, ...] = ()
 
 
 def command(
-    name: str, *, usage: str = "", role: Role = Role.MEMBER, wants_health: bool = False
+    name: str,
+    *,
+    usage: str = "",
+    role: Role = Role.MEMBER,
+    wants_health: bool = False,
+    aliases: tuple[str, ...] = (),
 ) -> Callable[[Callable[[CommandContext, str], str]], Command]:
     """Make a Command of a function `(context, arguments) -> reply`.
 
@@ -61,6 +77,6 @@ def command(
 
     def make(function: Callable[[CommandContext, str], str]) -> Command:
         described = (inspect.getdoc(function) or "").split("\n")[0]
-        return Command(name, usage, role, described, function, wants_health)
+        return Command(name, usage, role, described, function, wants_health, aliases)
 
     return make

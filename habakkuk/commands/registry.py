@@ -19,15 +19,17 @@ class CommandRegistry:
     def __init__(self) -> None:
         """Import the modules of the package once."""
         self._commands: dict[str, Command] = {}
+        self._called: dict[str, Command] = {}
         for module in pkgutil.iter_modules(importlib.import_module(_PACKAGE).__path__):
             members = vars(importlib.import_module(f"{_PACKAGE}.{module.name}")).values()
             for member in members:
                 if isinstance(member, Command):
                     self._commands[member.name] = member
+                    self._called |= dict.fromkeys((member.name, *member.aliases), member)
 
     @property
     def all(self) -> Mapping[str, Command]:
-        """The commands by name."""
+        """The commands by name, without the other names of some."""
         return self._commands
 
     def match(self, text: str) -> tuple[Command, str] | None:
@@ -38,7 +40,7 @@ class CommandRegistry:
         if not text.lstrip().startswith("/"):
             return None
         head, *rest = text.split(None, 1)
-        found = self._commands.get(head[1:].lower())
+        found = self._called.get(head[1:].lower())
         return (found, "".join(rest).strip()) if found else None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from habakkuk.commands.contract import CommandContext, Health, command
-from habakkuk.conversations.store import transcript, turns
+from habakkuk.conversations.store import choices, transcript, turns
 
 
 @command("status", wants_health=True)
@@ -14,8 +14,11 @@ def status(context: CommandContext, _arguments: str) -> str:
     running = sum(1 for _, state in open_turns if state == "running")
     waiting = len(open_turns) - running
     messages = transcript.count(context.work, conversation.session_id)
+    model, effort = choices.get(context.work, conversation.session_id)
     lines = [
         f"Agent: {conversation.agent}",
+        *([f"Model of this session: {model}"] if model else []),
+        *([f"Effort: {effort}"] if effort else []),
         f"Session: {conversation.session_id} ({messages} messages)",
         f"Turns: {running} running, {waiting} waiting",
     ]

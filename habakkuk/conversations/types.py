@@ -55,7 +55,10 @@ class Conversation:
 
 @dataclass(frozen=True)
 class Session:
-    """A transcript's frame. `system_prompt` is None until its first turn froze it."""
+    """A transcript's frame. `system_prompt` is None until its first turn froze it.
+
+    `model` (provider/model) and `effort` are those chosen for it, None for what its agent has.
+    """
 
     id: str
     conversation_id: str
@@ -65,6 +68,8 @@ class Session:
     title: str | None
     created: datetime
     updated: datetime
+    model: str | None = None
+    effort: str | None = None
 
 
 class Author(StrEnum):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -10,7 +9,7 @@ from habakkuk.agent.approval import store as approvals
 from habakkuk.agent.approval.service import Approvals, may_answer, read_words
 from habakkuk.agent.approval.types import Answer
 from habakkuk.agent.turn import TURN_KIND
-from habakkuk.commands.contract import Command, CommandContext, Health
+from habakkuk.commands.contract import Command, CommandContext, Health, Server
 from habakkuk.commands.registry import CommandRegistry, allowed
 from habakkuk.conversations.store import addresses, chat, hotpath, turns
 from habakkuk.conversations.types import (
@@ -60,15 +59,15 @@ class Gateway:
         jobs: Jobs,
         config: Config,
         failpoints: Failpoints,
-        health: Callable[[], Health],
+        server: Server,
         answers: Approvals,
     ) -> None:
-        """Take what admission needs; `health` is for /status."""
+        """Take what admission needs; `server` is for commands."""
         self._database = database
         self._jobs = jobs
         self._config = config
         self._failpoints = failpoints
-        self._health = health
+        self._server = server
         self._approvals = answers
         self._commands = CommandRegistry()
 
@@ -100,7 +99,7 @@ class Gateway:
         if matched is None:
             return self._answer(inbound) or self._admit_message(inbound)
         command, arguments = matched
-        health = self._health() if command.wants_health else None
+        health = self._server.health() if command.wants_health else None
         with self._database.transaction() as work:
             found = self._locked(work, inbound)
             self._save_cursor(work, inbound)
@@ -333,6 +332,7 @@ class Gateway:
             inbound.user,
             self._config,
             self._jobs,
+            self._server.selection,
             call.health,
             inbound.session_id is not None,
         )

@@ -89,13 +89,16 @@ class Dialect:
     """What a service wants otherwise than the others of its wire format.
 
     `max_tokens_field` None leaves the name to the model's profile. `call_id_length` is set where
-    a service takes only short ids made of letters and digits.
+    a service takes only short ids made of letters and digits. `documents`: its Chat Completions
+    take PDFs where the model reads them, which few do. `images` is how many a request may hold.
     """
 
     max_tokens_field: str | None = None
     stream_usage: bool = True
     cache_key: bool = False
     call_id_length: int | None = None
+    documents: bool = False
+    images: int | None = None
 
 
 @dataclass(frozen=True)
@@ -133,6 +136,11 @@ class Endpoint:
             return replace(self, spare_keys=())
         variable, value = self.spare_keys[place - 1]
         return replace(self, api_key=value, api_key_env=variable, spare_keys=())
+
+    @property
+    def missing_key(self) -> str | None:
+        """The variable of the key that is needed and not set; None when nothing is missing."""
+        return self.api_key_env if not self.api_key else None
 
     @property
     def address(self) -> str:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from urllib.parse import urlsplit
 
@@ -56,10 +56,14 @@ class AgentModels:
 
 @dataclass(frozen=True)
 class Selection:
-    """What Settings mean for models. `endpoints` holds every provider that can be named."""
+    """What Settings mean for models. `endpoints` holds every provider that can be named.
+
+    `defaults` names the model of each provider that has one.
+    """
 
     endpoints: Mapping[str, Endpoint]
     agents: Mapping[str, AgentModels]
+    defaults: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -93,7 +97,22 @@ def select(settings: Settings) -> Selection:
         for name, endpoint in endpoints.items()
         if name in configured or name in used or endpoint.api_key or name == LOCAL_PROVIDER
     }
-    return Selection(endpoints=kept, agents=agents)
+    return Selection(endpoints=kept, agents=agents, defaults=dict(_defaults(kept, settings)))
+
+
+def _defaults(names: Iterable[str], settings: Settings) -> Iterator[tuple[str, str]]:
+    """Yield the default model of each provider that has one."""
+    for name in names:
+        configured = settings.config.providers.get(name)
+        preset = _preset(name, configured) if configured else PRESETS.get(name)
+        if preset and preset.default_model:
+            yield name, preset.default_model
+        elif name == LOCAL_PROVIDER and not configured:
+            yield name, _local_model(settings)
+
+
+def _local_model(settings: Settings) -> str:
+    return settings.environment.get(LOCAL_NAME) or LOCAL_MODEL
 
 
 def _known(settings: Settings) -> dict[str, Endpoint]:
@@ -270,7 +289,7 @@ def _automatic(endpoints: Mapping[str, Endpoint], settings: Settings) -> ModelRe
         if known.default_model and endpoints[known.name].api_key:
             return ModelRef(known.name, known.default_model)
     if LOCAL_PROVIDER in endpoints:
-        return ModelRef(LOCAL_PROVIDER, settings.environment.get(LOCAL_NAME) or LOCAL_MODEL)
+        return ModelRef(LOCAL_PROVIDER, _local_model(settings))
     return None
 
 

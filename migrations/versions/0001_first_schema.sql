@@ -235,6 +235,8 @@ CREATE TABLE sessions (
     title_source TEXT,
     archived BOOLEAN DEFAULT 'false' NOT NULL,
     forked_from TEXT,
+    model TEXT,
+    effort TEXT,
     created TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
     updated TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
     CONSTRAINT sessions_pkey PRIMARY KEY (id),

@@ -177,11 +177,20 @@ class TurnBody(BaseModel):
         )
 
 
+class ChoiceBody(Body):
+    """What to choose for a session; "default" takes a choice back, what is left out stays."""
+
+    model: str | None = Field(default=None, max_length=300)
+    effort: str | None = Field(default=None, max_length=40)
+
+
 class SessionBody(BaseModel):
-    """A session without its transcript."""
+    """A session without its transcript. `model` and `effort` are null where none is chosen."""
 
     id: str
     agent: str
+    model: str | None
+    effort: str | None
     title: str | None
     created: datetime
     updated: datetime
@@ -192,10 +201,19 @@ class SessionBody(BaseModel):
         return cls(
             id=session.id,
             agent=session.agent,
+            model=session.model,
+            effort=session.effort,
             title=session.title,
             created=session.created,
             updated=session.updated,
         )
+
+
+class ChosenBody(BaseModel):
+    """A session after a choice, and what is worth knowing of it."""
+
+    session: SessionBody
+    notes: list[str]
 
 
 class SessionsBody(BaseModel):

@@ -1,4 +1,4 @@
-"""Sessions over HTTP: transcripts to read."""
+"""Sessions over HTTP: transcripts to read, models to choose."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from habakkuk.accounts.types import Scope
 from habakkuk.llm.types import blocks_to_json
 from web.answers import json_answer
 from web.api.bodies import (
+    ChoiceBody,
+    ChosenBody,
     ErrorBody,
     IdPath,
     ListQuery,
@@ -55,3 +57,11 @@ def show(path: IdPath) -> Response:
         for item in conversations.transcript(principal(), path.id)
     ]
     return json_answer(TranscriptBody(session=SessionBody.of(session), messages=messages))
+
+
+@api.patch("/sessions/<id>", responses={200: ChosenBody})
+@needs(Scope.CHAT)
+def choose(path: IdPath, body: ChoiceBody) -> Response:
+    """Choose the model of a session, and how hard it thinks."""
+    chosen = container().choices.change(principal(), path.id, model=body.model, effort=body.effort)
+    return json_answer(ChosenBody(session=SessionBody.of(chosen.session), notes=list(chosen.notes)))

@@ -1,4 +1,4 @@
-"""`habakkuk sessions`: what was said."""
+"""`habakkuk sessions`: what was said, and by which model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _RESULT_WIDTH = 200
 
 @click.group("sessions")
 def command() -> None:
-    """List and read sessions."""
+    """List and read sessions, and choose their models."""
 
 
 @command.command("list")
@@ -59,8 +59,10 @@ def show(session_id: str, output: str) -> None:
     if output == "json":
         print_json(session=_as_json(session), messages=[_message(one) for one in messages])
         return
+    chosen = {"Model": session.model, "Effort": session.effort}
     print_fields(
         {"Session": session.id, "Agent": session.agent, "Began": local_time(session.created)}
+        | {name: value for name, value in chosen.items() if value}
     )
     for stored in messages:
         click.echo(f"\n{stored.message.role}:")
@@ -80,6 +82,32 @@ def compact(session_id: str) -> None:
         with container.database.transaction() as work:
             container.jobs.enqueue(work, job)
     click.echo(f"Queued as job {job.id}; what became of it stands in the conversation.")
+
+
+@command.command("set")
+@click.argument("session_id")
+@click.option("--model", metavar="PROVIDER/MODEL", help="Its model; default: its agent's.")
+@click.option("--effort", metavar="LEVEL", help="How hard the model thinks; default: as it does.")
+@output_option
+def choose(session_id: str, model: str | None, effort: str | None, output: str) -> None:
+    """Choose the model of a session and how hard it thinks."""
+    if model is None and effort is None:
+        raise click.UsageError("Give --model, --effort or both; `default` takes a choice back.")
+    with opened() as container:
+        chosen = container.choices.change(owner(container), session_id, model=model, effort=effort)
+    if output == "json":
+        print_json(session=_as_json(chosen.session), notes=list(chosen.notes))
+        return
+    session = chosen.session
+    print_fields(
+        {
+            "Session": session.id,
+            "Model": session.model or "that of its agent",
+            "Effort": session.effort or "as the model does by itself",
+        }
+    )
+    for note in chosen.notes:
+        click.echo(f"Note: {one_line(note)}")
 
 
 def _shown(block: Block) -> str:
@@ -102,6 +130,8 @@ def _as_json(session: Session) -> dict[str, Any]:
     return {
         "id": session.id,
         "agent": session.agent,
+        "model": session.model,
+        "effort": session.effort,
         "title": session.title,
         "conversation": session.conversation_id,
         "created": session.created,

@@ -11,7 +11,9 @@ from habakkuk.db.engine import Database, Work
 from habakkuk.db.statements import Row
 
 _COLUMNS = "id, channel, account, chat, thread, user_id, agent, session_id, next_seq, title"
-_SESSION = "id, conversation_id, agent, user_id, system_prompt, title, created, updated"
+_SESSION = (
+    "id, conversation_id, agent, user_id, system_prompt, title, created, updated, model, effort"
+)
 # NO KEY UPDATE: inserts that reference the row take KEY SHARE on it and need not wait.
 _LOCK = text(f"""
     SELECT {_COLUMNS} FROM conversations

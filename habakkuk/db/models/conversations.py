@@ -46,7 +46,10 @@ class Conversation(Base):
 
 
 class Session(Base):
-    """A transcript with the prompt that was frozen at its first turn."""
+    """A transcript with the prompt that was frozen at its first turn.
+
+    `model` and `effort` are what a person chose for it, NULL for what its agent has.
+    """
 
     __tablename__ = "sessions"
 
@@ -62,6 +65,8 @@ class Session(Base):
     title_source: Mapped[str | None]
     archived: Mapped[bool] = mapped_column(server_default="false")
     forked_from: Mapped[str | None]
+    model: Mapped[str | None]
+    effort: Mapped[str | None]
     created: Mapped[Created]
     updated: Mapped[Created]
 

@@ -56,6 +56,13 @@ def test_another_persons_session_is_not_continued(served: Served) -> None:
     assert len(served.client.get("/api/chat/c").json()["messages"]) == 1
 
 
+def test_another_persons_session_is_given_no_model(served: Served) -> None:
+    session = served.send("mine")["session"]
+    other = person(served, "eve")
+    answer = other.patch(f"/api/sessions/{session}", json={"effort": "low"})
+    assert answer.status_code == 404
+
+
 def test_the_same_name_is_another_conversation_for_another_person(served: Served) -> None:
     served.send("mine", id="x1")
     other = person(served, "eve")

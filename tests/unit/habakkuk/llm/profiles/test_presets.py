@@ -17,16 +17,64 @@ SERVICES = [
     "cerebras",
     "fireworks",
     "gemini",
+    "moonshot",
+    "zai",
+    "zhipu",
+    "minimax",
+    "qwen",
+    "cohere",
+    "perplexity",
+    "deepinfra",
+    "nebius",
+    "novita",
+    "baseten",
+    "sambanova",
+    "siliconflow",
+    "nvidia",
+    "vercel",
+    "ovhcloud",
+    "scaleway",
+    "xiaomi",
+    "stepfun",
+    "upstage",
+    "inception",
+    "huggingface",
+    "venice",
+    "friendli",
+    "chutes",
 ]
-LOCAL = ["ollama", "lmstudio", "llamacpp", "vllm"]
+LOCAL = [
+    "ollama",
+    "lmstudio",
+    "llamacpp",
+    "vllm",
+    "sglang",
+    "litellm",
+    "localai",
+    "koboldcpp",
+    "jan",
+    "textgen",
+    "gpt4all",
+    "docker",
+]
+# Their keys open more than models, or nothing says which model everyone there may use.
+TO_BE_NAMED = {"huggingface", "venice", "friendli", "chutes"}
 
 
 def test_the_order_is_fixed_services_before_local_servers() -> None:
     assert list(PRESETS) == SERVICES + LOCAL
 
 
-def test_every_service_has_a_key_variable_and_a_default_model() -> None:
-    assert all(PRESETS[name].api_key_env and PRESETS[name].default_model for name in SERVICES)
+def test_at_least_thirty_services_need_nothing_but_a_key() -> None:
+    assert sum(bool(preset.default_model) for preset in PRESETS.values()) >= 30
+
+
+def test_every_service_has_a_key_variable() -> None:
+    assert all(PRESETS[name].api_key_env for name in SERVICES)
+
+
+def test_services_without_a_default_model_are_those_where_one_must_be_named() -> None:
+    assert {name for name in SERVICES if not PRESETS[name].default_model} == TO_BE_NAMED
 
 
 def test_key_variables_are_not_shared() -> None:

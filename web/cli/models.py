@@ -1,0 +1,104 @@
+"""`habakkuk models`: the models that can be named here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from web.cli.terminal.opened import read_settings
+from web.cli.terminal.output import one_line, output_option, print_json, print_table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from habakkuk.llm.catalogue import ListedModel, ListedProvider
+    from habakkuk.llm.selection import Selection
+
+# A gateway may have hundreds; these are enough to find a name, and `-o json` has all.
+_SHOWN = 200
+
+
+@click.group("models")
+def command() -> None:
+    """See which models can be named, and what is known of them."""
+
+
+@command.command("list")
+@click.option("--probe", is_flag=True, help="Ask the providers which models they have.")
+@output_option
+def list_models(
+    probe: bool,  # noqa: FBT001 - click passes it by name
+    output: str,
+) -> None:
+    """List the models of the providers that are configured or whose key is set."""
+    from habakkuk.llm.catalogue import catalogue  # noqa: PLC0415 - not for --help
+    from habakkuk.llm.selection import select  # noqa: PLC0415 - not for --help
+    from habakkuk.llm.types import ModelRef  # noqa: PLC0415 - not for --help
+
+    selection = select(read_settings())
+    told = _told(selection) if probe else {}
+    refs = [ModelRef(name, model) for name, models in told.items() for model in models]
+    found = catalogue(selection, refs)
+    if output == "json":
+        print_json(providers=[_provider(one) for one in found])
+        return
+    rows = [_row(model) for one in found for model in one.models[:_SHOWN]]
+    if rows:
+        print_table(("MODEL", "WINDOW", "READS", "EFFORT", "USED BY"), rows)
+    for line in _remarks(found, told if probe else None):
+        click.echo(line)
+
+
+def _told(selection: Selection) -> dict[str, Sequence[str]]:
+    from habakkuk.ops.model_probe import told  # noqa: PLC0415 - not for --help
+
+    return told(selection.endpoints)
+
+
+def _row(model: ListedModel) -> tuple[str, ...]:
+    profile = model.profile
+    reads = ["text"] + ["images"] * profile.vision + ["PDFs"] * model.documents
+    return (
+        one_line(str(model.ref)),
+        f"{profile.context_window:,}" if profile.context_window else "",
+        ", ".join(reads) if profile.known else "unknown: treated carefully",
+        " ".join(profile.efforts),
+        ", ".join(model.agents),
+    )
+
+
+def _remarks(
+    found: Sequence[ListedProvider], told: Mapping[str, Sequence[str]] | None
+) -> list[str]:
+    """Return what the table does not show."""
+    lines = []
+    for one in found:
+        more = len(one.models) - _SHOWN
+        if one.missing_key:
+            lines.append(f"{one.name}: {one.missing_key} is not set.")
+        elif told is not None and not told.get(one.name):
+            lines.append(f"{one.name} does not tell which models it has.")
+        elif not one.models:
+            lines.append(f"{one.name}: --probe asks which models it has.")
+        elif more > 0:
+            lines.append(f"{one.name} has {more} more; -o json lists them all.")
+    if not found:
+        lines.append("No provider is configured; begin with `habakkuk provider add`.")
+    return lines
+
+
+def _provider(one: ListedProvider) -> dict[str, Any]:
+    models = [
+        {
+            "model": str(model.ref),
+            "known": model.profile.known,
+            "context_window": model.profile.context_window,
+            "vision": model.profile.vision,
+            "documents": model.documents,
+            "efforts": list(model.profile.efforts),
+            "agents": list(model.agents),
+        }
+        for model in one.models
+    ]
+    return {"name": one.name, "missing_key": one.missing_key, "models": models}

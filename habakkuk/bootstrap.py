@@ -18,8 +18,10 @@ from habakkuk.agent.turn import TurnHandler
 from habakkuk.blobs.service import Blobs
 from habakkuk.channels.registry import Channels
 from habakkuk.commands.contract import Health
+from habakkuk.conversations.budgets import Budgets
 from habakkuk.conversations.service import Conversations
 from habakkuk.conversations.shelf import Shelf
+from habakkuk.conversations.spend import SpendCaps
 from habakkuk.conversations.store.usage import UsageLedger
 from habakkuk.conversations.types import session_of
 from habakkuk.core.clock import Clock
@@ -45,6 +47,7 @@ from habakkuk.jobs.service import Jobs
 from habakkuk.jobs.wake import BackgroundWake, CelerySender, Wake
 from habakkuk.jobs.wake_list import ListSender
 from habakkuk.llm.cooldowns import SharedCooldowns
+from habakkuk.llm.prices import Prices
 from habakkuk.llm.registry import Registry
 from habakkuk.llm.router import Router
 from habakkuk.llm.selection import NO_MODEL, Selection, select
@@ -82,6 +85,8 @@ class Container:
     done: DoneListener
     selection: Selection
     models: Registry
+    prices: Prices
+    usage: UsageLedger
     handlers: dict[str, JobHandler]
     tool_pool: ToolPool
     channels: Channels
@@ -97,6 +102,17 @@ class Container:
         return Shelf(self.database)
 
     @property
+    def spend_caps(self) -> SpendCaps:
+        """What lets model calls begin; it holds nothing of its own."""
+        config, endpoints = self.settings.config, self.selection.endpoints
+        return SpendCaps(self.database, config, self.prices, self.usage, self.clock, endpoints)
+
+    @property
+    def budgets(self) -> Budgets:
+        """The caps on spending to look at and raise; it holds nothing of its own."""
+        return Budgets(self.database, self.settings.config, self.clock)
+
+    @property
     def amendments(self) -> Amendments:
         """Changes to messages that were let in; it holds nothing of its own."""
         return Amendments(self.database, self.gateway, self.live)
@@ -107,8 +123,9 @@ class Container:
         return Intake(self.channels, self.accounts, self.gateway)
 
     def warm(self) -> None:
-        """Load the model SDKs and make the providers; for workers, before the first turn."""
+        """Load the model SDKs and prices and make the providers, before a worker's first turn."""
         self.models.warm()
+        self.prices.warm()
 
     def maintain(self) -> None:
         """Enqueue what is due today; more often changes nothing. Raises DatabaseAway."""
@@ -164,6 +181,7 @@ def _assemble(
     memory = TokenMemory()
     approvals = Approvals(database, jobs)
     health = partial(_health, jobs, redis, selection)
+    prices = Prices(settings.config, selection.endpoints)
     return Container(
         settings=settings,
         database=database,
@@ -184,6 +202,8 @@ def _assemble(
         done=DoneListener(database, partial(_hint, live), [memory]),
         selection=selection,
         models=Registry(selection.endpoints),
+        prices=prices,
+        usage=UsageLedger(database, prices),
         handlers=handlers,
         tool_pool=ToolPool(),
         channels=Channels(settings.config.channels, settings.environment.values, OutsideHttp()),
@@ -199,12 +219,11 @@ def _database(url: str, name: str, pool_size: int, lease: float) -> Database:
 
 def _add_handlers(container: Container) -> None:
     """Fill the job kinds: they need parts that need the dictionary first."""
-    ledger = UsageLedger(container.database)
     ports = TurnPorts(
         config=container.settings.config,
         clock=container.clock,
-        models=_router(container, ledger),
-        usage=ledger,
+        models=_router(container),
+        usage=container.usage,
         chain=_chain(container.selection),
         tools=ToolRegistry(_tool_packages(container.settings)),
         tool_threads=container.tool_pool,
@@ -234,11 +253,11 @@ def _tool_services(container: Container) -> ToolServices:
     )
 
 
-def _router(container: Container, ledger: UsageLedger) -> Router:
+def _router(container: Container) -> Router:
     redis = container.redis
     return Router(
         container.models,
-        log=ledger,
+        log=container.usage,
         cooldowns=SharedCooldowns(redis) if redis is not None else None,
     )
 

@@ -19,6 +19,7 @@ from habakkuk.blobs.service import Blobs
 from habakkuk.channels.registry import Channels
 from habakkuk.commands.contract import Health
 from habakkuk.conversations.budgets import Budgets
+from habakkuk.conversations.reports import UsageReports
 from habakkuk.conversations.service import Conversations
 from habakkuk.conversations.shelf import Shelf
 from habakkuk.conversations.spend import SpendCaps
@@ -111,6 +112,11 @@ class Container:
     def budgets(self) -> Budgets:
         """The caps on spending to look at and raise; it holds nothing of its own."""
         return Budgets(self.database, self.settings.config, self.clock)
+
+    @property
+    def usage_reports(self) -> UsageReports:
+        """What models used and cost; it holds nothing of its own."""
+        return UsageReports(self.database, self.settings.config, self.clock)
 
     @property
     def amendments(self) -> Amendments:

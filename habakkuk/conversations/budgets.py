@@ -62,7 +62,7 @@ def raise_cap(work: Work, config: Config, now: datetime, written: str, amount: D
     `written` is day, user:NAME or agent:NAME. Raises NotFound for a cap that is not there and
     Invalid for an amount that is none.
     """
-    if not 0 < amount <= _MOST:
+    if not (amount.is_finite() and 0 < amount <= _MOST):
         raise Invalid(f"a budget is raised by more than 0 and at most {_MOST} dollars")
     caps = standings(work, config, now)
     cap = next((cap for cap in caps if label(cap) == written), None)

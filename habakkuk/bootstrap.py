@@ -19,9 +19,12 @@ from habakkuk.agent.turn import TurnHandler
 from habakkuk.blobs.service import Blobs
 from habakkuk.channels.registry import Channels
 from habakkuk.commands.contract import Health, Server
+from habakkuk.conversations.budgets import Budgets
 from habakkuk.conversations.choices import SessionChoices
+from habakkuk.conversations.reports import UsageReports
 from habakkuk.conversations.service import Conversations
 from habakkuk.conversations.shelf import Shelf
+from habakkuk.conversations.spend import SpendCaps
 from habakkuk.conversations.store.usage import UsageLedger
 from habakkuk.conversations.types import session_of
 from habakkuk.core.clock import Clock
@@ -48,6 +51,7 @@ from habakkuk.jobs.service import Jobs
 from habakkuk.jobs.wake import BackgroundWake, CelerySender, Wake
 from habakkuk.jobs.wake_list import ListSender
 from habakkuk.llm.cooldowns import SharedCooldowns
+from habakkuk.llm.prices import Prices
 from habakkuk.llm.profiles.models import profile_for
 from habakkuk.llm.registry import Registry
 from habakkuk.llm.router import Ports, Router
@@ -88,6 +92,8 @@ class Container:
     done: DoneListener
     selection: Selection
     models: Registry
+    prices: Prices
+    usage: UsageLedger
     handlers: dict[str, JobHandler]
     tool_pool: ToolPool
     channels: Channels
@@ -108,6 +114,22 @@ class Container:
         return SessionChoices(self.database, self.selection)
 
     @property
+    def spend_caps(self) -> SpendCaps:
+        """What lets model calls begin; it holds nothing of its own."""
+        config, endpoints = self.settings.config, self.selection.endpoints
+        return SpendCaps(self.database, config, self.prices, self.usage, self.clock, endpoints)
+
+    @property
+    def budgets(self) -> Budgets:
+        """The caps on spending to look at and raise; it holds nothing of its own."""
+        return Budgets(self.database, self.settings.config, self.clock)
+
+    @property
+    def usage_reports(self) -> UsageReports:
+        """What models used and cost; it holds nothing of its own."""
+        return UsageReports(self.database, self.settings.config, self.clock)
+
+    @property
     def amendments(self) -> Amendments:
         """Changes to messages that were let in; it holds nothing of its own."""
         return Amendments(self.database, self.gateway, self.live)
@@ -118,8 +140,9 @@ class Container:
         return Intake(self.channels, self.accounts, self.gateway)
 
     def warm(self) -> None:
-        """Load the model SDKs and make the providers; for workers, before the first turn."""
+        """Load the model SDKs and prices and make the providers, before a worker's first turn."""
         self.models.warm()
+        self.prices.warm()
 
     def maintain(self) -> None:
         """Enqueue what is due today; more often changes nothing. Raises DatabaseAway."""
@@ -175,6 +198,7 @@ def _assemble(
     memory = TokenMemory()
     approvals = Approvals(database, jobs)
     server = Server(selection, partial(_health, jobs, redis, selection))
+    prices = Prices(settings.config, selection.endpoints)
     return Container(
         settings=settings,
         database=database,
@@ -195,6 +219,8 @@ def _assemble(
         done=DoneListener(database, partial(_hint, live), [memory]),
         selection=selection,
         models=Registry(selection.endpoints),
+        prices=prices,
+        usage=UsageLedger(database, prices),
         handlers=handlers,
         tool_pool=ToolPool(),
         channels=Channels(settings.config.channels, settings.environment.values, OutsideHttp()),
@@ -210,12 +236,11 @@ def _database(url: str, name: str, pool_size: int, lease: float) -> Database:
 
 def _add_handlers(container: Container) -> None:
     """Fill the job kinds: they need parts that need the dictionary first."""
-    ledger = UsageLedger(container.database)
     ports = TurnPorts(
         config=container.settings.config,
         clock=container.clock,
-        models=_router(container, ledger),
-        usage=ledger,
+        models=_router(container),
+        usage=container.usage,
         chain=_chain(container.selection),
         fits=partial(_fits, container.selection),
         tools=ToolRegistry(_tool_packages(container.settings)),
@@ -247,10 +272,11 @@ def _tool_services(container: Container) -> ToolServices:
     )
 
 
-def _router(container: Container, ledger: UsageLedger) -> Router:
+def _router(container: Container) -> Router:
     redis = container.redis
     ports = Ports(
-        log=ledger,
+        log=container.usage,
+        budget=container.spend_caps,
         screen=Screening(container.selection.endpoints, container.blobs.get),
         cooldowns=SharedCooldowns(redis) if redis is not None else None,
     )

@@ -16,6 +16,8 @@ DROP TABLE api_tokens;
 DROP TABLE workers;
 DROP TABLE users;
 DROP TABLE usage;
+DROP TABLE spend_holds;
+DROP TABLE spend_days;
 DROP TABLE jobs;
 DROP TABLE channel_state;
 DROP TABLE blobs;

@@ -52,6 +52,26 @@ CREATE UNIQUE INDEX jobs_one_running ON jobs (serial_key) WHERE state = 'running
 CREATE INDEX jobs_pending ON jobs (queue, priority, run_at, seq) WHERE state = 'pending';
 CREATE INDEX jobs_running ON jobs (id) WHERE state = 'running';
 
+CREATE TABLE spend_days (
+    scope TEXT NOT NULL,
+    day DATE NOT NULL,
+    raised NUMERIC(14, 8) DEFAULT '0' NOT NULL,
+    warned TIMESTAMP WITH TIME ZONE,
+    CONSTRAINT spend_days_pkey PRIMARY KEY (scope, day)
+);
+
+CREATE TABLE spend_holds (
+    id TEXT NOT NULL,
+    turn_id TEXT,
+    scopes TEXT[] NOT NULL,
+    amount NUMERIC(14, 8) NOT NULL,
+    prompt NUMERIC(14, 8),
+    at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
+    expires TIMESTAMP WITH TIME ZONE NOT NULL,
+    CONSTRAINT spend_holds_pkey PRIMARY KEY (id)
+);
+CREATE INDEX spend_holds_turn_id ON spend_holds (turn_id);
+
 CREATE TABLE usage (
     id TEXT NOT NULL,
     at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
@@ -67,9 +87,13 @@ CREATE TABLE usage (
     cache_write INTEGER NOT NULL,
     reasoning INTEGER NOT NULL,
     cost NUMERIC(14, 8),
+    purpose TEXT DEFAULT 'answer' NOT NULL,
+    outcome TEXT DEFAULT 'answered' NOT NULL,
+    seconds REAL DEFAULT '0' NOT NULL,
+    first_token REAL,
     CONSTRAINT usage_pkey PRIMARY KEY (id)
 );
-CREATE INDEX usage_at ON usage (at);
+CREATE INDEX usage_at ON usage (at) INCLUDE (user_id, agent, cost);
 CREATE INDEX usage_session_id ON usage (session_id);
 CREATE INDEX usage_turn_id ON usage (turn_id);
 

@@ -4,22 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from decimal import Decimal
+from typing import Any, Protocol
 
 from sqlalchemy import text
 
 from habakkuk.core.ids import random_id
 from habakkuk.db.engine import Call, Database
 from habakkuk.llm.contract import CallRecord
-from habakkuk.llm.types import Usage
+from habakkuk.llm.types import ModelRef, Usage
 
-_ADD = text("""
+_COLUMNS = """
     INSERT INTO usage (id, turn_id, session_id, user_id, agent, provider, model, input, output,
-                       cache_read, cache_write, reasoning)
+                       cache_read, cache_write, reasoning, cost, purpose, outcome, seconds,
+                       first_token)
     VALUES (:id, :turn_id, :session_id, :user_id, :agent, :provider, :model, :input, :output,
-            :cache_read, :cache_write, :reasoning)
+            :cache_read, :cache_write, :reasoning, {cost}, :purpose, :outcome, :seconds,
+            :first_token)
     ON CONFLICT (id) DO NOTHING
-""")
+"""
+_ADD = text(_COLUMNS.format(cost=":cost"))
+# What the call held of a budget goes as what it cost comes: nobody sees both or neither. What
+# nobody counted costs what its prompt was expected to, or stopping answers would be free.
+_ADD_AND_RELEASE = text(
+    "WITH released AS (DELETE FROM spend_holds WHERE id = :hold RETURNING prompt)"
+    + _COLUMNS.format(cost="coalesce(:cost, (SELECT prompt FROM released WHERE :uncounted))")
+)
 # A turn that was opened again begins anew.
 _OF_TURN = text("""
     SELECT coalesce(sum(u.input + u.output), 0) AS tokens
@@ -27,11 +37,16 @@ _OF_TURN = text("""
 """)
 # The index is on the session.
 _SUMMED = text("""
-    SELECT count(*) AS calls, coalesce(sum(input), 0) AS input, coalesce(sum(output), 0) AS output,
+    SELECT count(*) FILTER (WHERE outcome = 'answered' OR input + output > 0) AS calls,
+           coalesce(sum(input), 0) AS input, coalesce(sum(output), 0) AS output,
            coalesce(sum(cache_read), 0) AS cache_read, coalesce(sum(cache_write), 0) AS cache_write,
            coalesce(sum(reasoning), 0) AS reasoning
     FROM usage WHERE session_id = :session_id AND turn_id = :turn_id
 """)
+# A call that broke off, or that was stopped, has been read by then; an answer without a count was
+# given by a server that does not count.
+_NOTHING, _MUCH = Decimal(0), Usage(1_000_000, 1_000_000)
+_BEGUN = frozenset({"answered", "cut", "stopped"})
 
 
 def of_turn(database: Database, turn_id: str) -> int:
@@ -53,6 +68,14 @@ def summed(database: Database, session_id: str, turn_id: str) -> Usage | None:
     )
 
 
+class PriceList(Protocol):
+    """Knows what calls cost: habakkuk.llm.prices.Prices."""
+
+    def cost(self, model: ModelRef, usage: Usage) -> Decimal | None:
+        """Return what a call cost in USD, None when nobody knows."""
+        ...
+
+
 class Basket:
     """What the model calls of one turn used and nobody has written yet. Used by one thread."""
 
@@ -67,7 +90,7 @@ class Basket:
     @property
     def calls(self) -> list[Call]:
         """The statements that write what is in it."""
-        return [(_ADD, row) for row in self._rows]
+        return [_call(row) for row in self._rows]
 
     def empty(self) -> None:
         """Forget what is in it: it is written."""
@@ -77,9 +100,10 @@ class Basket:
 class UsageLedger:
     """Keeps what every model call used (the port habakkuk.llm.contract.CallLog)."""
 
-    def __init__(self, database: Database) -> None:
-        """Use the pool of this process."""
+    def __init__(self, database: Database, prices: PriceList | None = None) -> None:
+        """Use the pool of this process. Without `prices` nobody knows what a call cost."""
         self._database = database
+        self._prices = prices
         self._baskets: dict[str, Basket] = {}
 
     @contextmanager
@@ -103,16 +127,35 @@ class UsageLedger:
             self._database.run(statement, **row)
         basket.empty()
 
+    def settle(self, turn_id: str) -> None:
+        """Write what waits in a turn's basket, from the turn's own thread.
+
+        For whoever wants to know what is spent: an earlier call of the turn is.
+        """
+        basket = self._baskets.get(turn_id)
+        if basket is not None:
+            self.write(basket)
+
     def record(self, call: CallRecord) -> None:
         """Keep one call: with what its turn writes next, at once when another call comes first."""
+        row = self._row(call)
+        basket = self._baskets.get(call.labels.get("turn", "")) if call.last else None
+        if basket is not None:
+            basket.put(row)
+        else:
+            statement, params = _call(row)
+            self._database.run(statement, **params)
+
+    def _row(self, call: CallRecord) -> dict[str, Any]:
         model, usage, labels = call.model, call.usage or Usage(), call.labels
-        row = {
+        uncounted = call.usage is None and _was_begun(call)
+        return {
             # A commit whose answer was lost is made again.
             "id": random_id("call"),
-            "turn_id": labels.get("turn"),
-            "session_id": labels.get("session"),
-            "user_id": labels.get("user"),
-            "agent": labels.get("agent"),
+            "turn_id": labels.get("turn") or None,
+            "session_id": labels.get("session") or None,
+            "user_id": labels.get("user") or None,
+            "agent": labels.get("agent") or None,
             "provider": model.provider,
             "model": model.model,
             "input": usage.input,
@@ -120,9 +163,31 @@ class UsageLedger:
             "cache_read": usage.cache_read,
             "cache_write": usage.cache_write,
             "reasoning": usage.reasoning,
+            # Now: a price that changes later changes nothing that was spent.
+            "cost": self._cost(call, uncounted=uncounted),
+            "purpose": labels.get("purpose") or "answer",
+            "outcome": call.outcome,
+            "seconds": call.seconds,
+            "first_token": call.first_token,
+            "hold": call.hold,
+            "uncounted": uncounted,
         }
-        basket = self._baskets.get(labels.get("turn", "")) if call.last else None
-        if basket is not None:
-            basket.put(row)
-        else:
-            self._database.run(_ADD, **row)
+
+    def _cost(self, call: CallRecord, *, uncounted: bool) -> Decimal | None:
+        if call.usage is None and not uncounted:
+            # Refused or never reached: nobody bills that, whatever the model costs.
+            return _NOTHING
+        if self._prices is None:
+            return None
+        if call.usage is not None:
+            return self._prices.cost(call.model, call.usage)
+        return _NOTHING if self._prices.cost(call.model, _MUCH) == _NOTHING else None
+
+
+def _was_begun(call: CallRecord) -> bool:
+    """Whether a service will want money for a call of which it did not say what it used."""
+    return call.first_token is not None or call.outcome in _BEGUN
+
+
+def _call(row: dict[str, Any]) -> Call:
+    return (_ADD if row["hold"] is None else _ADD_AND_RELEASE), row

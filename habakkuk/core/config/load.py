@@ -141,6 +141,13 @@ def _check_references(config: Config, tree: CommentedMap, name: str) -> None:
             f"{name}:{line}: default_agent: {config.default_agent!r} is not among the agents"
             f" ({', '.join(config.agents)})"
         )
+    for agent in config.budgets.agents:
+        if agent not in config.agents:
+            line = _line(tree, ("budgets", "agents", agent))
+            raise ConfigurationError(
+                f"{name}:{line}: budgets.agents.{agent}: there is no such agent"
+                f" ({', '.join(config.agents)})"
+            )
     try:
         ZoneInfo(config.timezone)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:

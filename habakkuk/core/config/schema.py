@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Literal
 
@@ -11,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(kB|MB|GB|TB)")
+_RICHEST = 100_000
 _BYTES = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
@@ -26,6 +28,13 @@ def _bytes(value: object) -> int:
     if match is None:
         raise ValueError('write a size as a number with a unit, such as "500MB" or "8GB"')
     return int(float(match[1]) * _BYTES[match[2]])
+
+
+def _dollars(value: object) -> Decimal:
+    """Return an amount as it is written: 0.1 is a tenth, not the float nearest to it."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _RICHEST:
+        raise ValueError(f"write an amount in US dollars from 0 to {_RICHEST}, such as 2.50")
+    return Decimal(value) if isinstance(value, int) else Decimal(repr(float(value)))
 
 
 def _written(pattern: str, advice: str) -> AfterValidator:
@@ -69,6 +78,14 @@ Variable = Annotated[
         " secret itself",
     ),
 ]
+ModelPattern = Annotated[
+    str,
+    _written(
+        r"[^\s*]+\*?|\*",
+        'write how the names of models begin, such as "openai/gpt-6", "gpt-6" or "mine/*"',
+    ),
+]
+Dollars = Annotated[Decimal, BeforeValidator(_dollars)]
 Slots = Annotated[int, Field(ge=1, le=1024)]
 
 
@@ -190,6 +207,39 @@ class HttpConfig(_Section):
     max_body_bytes: int = Field(default=2_000_000, ge=10_000, le=100_000_000)
 
 
+class RatesConfig(_Section):
+    """USD for a million tokens. What is read from or written to a cache costs `input` if unsaid."""
+
+    input: Dollars
+    output: Dollars
+    cache_read: Dollars | None = None
+    cache_write: Dollars | None = None
+
+
+class LongRatesConfig(RatesConfig):
+    """What all tokens of a call cost whose prompt has more than `above` tokens."""
+
+    above: int = Field(ge=1)
+
+
+class PriceConfig(RatesConfig):
+    """What a model costs; `long` is for prompts beyond a length."""
+
+    long: LongRatesConfig | None = None
+
+
+class BudgetConfig(_Section):
+    """What may be spent on models in a day of the timezone, in USD; nothing said sets no limit.
+
+    `day` is for everybody together, `agents` for each agent, `users` for each person: by name,
+    else by role (owner, member).
+    """
+
+    day: Dollars | None = None
+    users: dict[str, Dollars] = {}
+    agents: dict[Name, Dollars] = {}
+
+
 class LogConfig(_Section):
     """What is logged."""
 
@@ -207,6 +257,8 @@ class Config(_Section):
     commands: CommandLimits = CommandLimits()
     gateway: GatewayConfig = GatewayConfig()
     http: HttpConfig = HttpConfig()
+    pricing: dict[ModelPattern, PriceConfig] = {}
+    budgets: BudgetConfig = BudgetConfig()
     logs: LogConfig = LogConfig()
     timezone: str = "UTC"
     public_url: PublicUrl | None = None

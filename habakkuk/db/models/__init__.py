@@ -1,6 +1,6 @@
 """All tables, one module an area. Importing this package completes the metadata."""
 
-from habakkuk.db.models import accounts, blobs, conversations, deliveries, jobs
+from habakkuk.db.models import accounts, blobs, conversations, deliveries, jobs, spending
 from habakkuk.db.models.base import Base
 
-__all__ = ["Base", "accounts", "blobs", "conversations", "deliveries", "jobs"]
+__all__ = ["Base", "accounts", "blobs", "conversations", "deliveries", "jobs", "spending"]

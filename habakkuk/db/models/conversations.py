@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import (
+    REAL,
     BigInteger,
     CheckConstraint,
     ForeignKey,
@@ -198,7 +199,11 @@ class Compaction(Base):
 
 
 class ModelUsage(Base):
-    """What one model call used: the ledger of costs, independent of what is deleted."""
+    """What one model call used: the ledger of costs, independent of what is deleted.
+
+    `cost` is in USD, None where the price is unknown; `seconds` to the end of the call,
+    `first_token` to the first piece of its answer.
+    """
 
     __tablename__ = "usage"
 
@@ -216,5 +221,10 @@ class ModelUsage(Base):
     cache_write: Mapped[int]
     reasoning: Mapped[int]
     cost: Mapped[Decimal | None] = mapped_column(Numeric(14, 8))
+    purpose: Mapped[str] = mapped_column(server_default="answer")
+    outcome: Mapped[str] = mapped_column(server_default="answered")
+    seconds: Mapped[float] = mapped_column(REAL, server_default="0")
+    first_token: Mapped[float | None] = mapped_column(REAL)
 
-    __table_args__ = (Index("usage_at", "at"),)
+    # What the caps sum up before every call is read from the index alone.
+    __table_args__ = (Index("usage_at", "at", postgresql_include=["user_id", "agent", "cost"]),)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -247,3 +249,40 @@ def test_an_unknown_time_zone_is_refused(zone: str) -> None:
 )
 def test_the_agent_for_whoever_names_none(text: str, main: str) -> None:
     assert parse(text).main_agent == main
+
+
+def test_money_is_read_as_it_is_written() -> None:
+    config = parse(
+        "budgets: {day: 20, users: {member: 0.1, Alice B.: 5}, agents: {habakkuk: 10.50}}\n"
+        "pricing:\n"
+        "  mine/*: {input: 0.1, output: 2, long: {above: 200000, input: 0.2, output: 4}}\n"
+    )
+    assert config.budgets.day == Decimal(20)
+    assert config.budgets.users == {"member": Decimal("0.1"), "Alice B.": Decimal(5)}
+    assert config.budgets.agents == {"habakkuk": Decimal("10.5")}
+    long = config.pricing["mine/*"].long
+    assert long is not None
+    assert (long.above, long.input) == (200_000, Decimal("0.2"))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("budgets: {day: -1}", "budgets.day: write an amount in US dollars"),
+        ("budgets: {day: .nan}", "budgets.day: write an amount in US dollars"),
+        ("budgets: {day: .inf}", "budgets.day: write an amount in US dollars"),
+        ("budgets: {day: yes}", "budgets.day: write an amount in US dollars"),
+        ("budgets: {day: 2 USD}", "budgets.day: write an amount in US dollars"),
+        ("budgets: {week: 1}", "did you mean|known keys: agents, day, users"),
+        ("budgets: {agents: {nobody: 1}}", "budgets.agents.nobody: there is no such agent"),
+        ("pricing: {m: {input: 1}}", "pricing.m.output: field required"),
+        ("pricing: {a b: {input: 1, output: 1}}", "write how the names of models begin"),
+        ("pricing: {m: {input: 1, output: 1, cached: 1}}", "pricing.m.cached: unknown key"),
+        (
+            "pricing: {m: {input: 1, output: 1, long: {input: 1, output: 1}}}",
+            "pricing.m.long.above: field required",
+        ),
+    ],
+)
+def test_what_is_no_money_is_named(text: str, words: str) -> None:
+    assert re.search(words, fault(text))

@@ -1,0 +1,151 @@
+"""What may be spent on models: leave before every call, and waiting for it near a cap."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from decimal import Decimal
+
+from habakkuk.conversations.budgets import caps_of, day_of, dollars, label, whose
+from habakkuk.conversations.store import spend
+from habakkuk.conversations.store.spend import Asked, Day, Standing
+from habakkuk.conversations.store.usage import UsageLedger
+from habakkuk.core.clock import Clock
+from habakkuk.core.config.schema import Config
+from habakkuk.core.ids import random_id
+from habakkuk.core.interrupt import Interrupt
+from habakkuk.db.engine import Database, DatabaseBusy, DatabaseCrowded, Work
+from habakkuk.llm.contract import Admission, Endpoint, SpendCapReached
+from habakkuk.llm.estimate import most
+from habakkuk.llm.prices import Prices
+from habakkuk.llm.types import LlmRequest, ModelRef, Usage
+
+WARN_AT = Decimal("0.8")
+_NOTHING = Decimal(0)
+# A call that takes all the time it may has ended by then, and what it held is no more.
+_GRACE_SECONDS = 60.0
+_LOCAL_TIMEOUT = 600.0
+_FIRST_WAIT, _LONGEST_WAIT = 0.1, 0.5
+
+
+def _draw(longest: float) -> float:
+    return random.uniform(longest / 2, longest)  # noqa: S311 - a wait, no secret
+
+
+class SpendCaps:
+    """The budgets of config.yaml, kept (the port habakkuk.llm.contract.Budget). Thread-safe.
+
+    What a call may cost at most is held until its cost is written, so that calls at once cannot
+    pass a cap together. One alone may end a little over it: what it costs is known at its end.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        config: Config,
+        prices: Prices,
+        ledger: UsageLedger,
+        clock: Clock,
+        endpoints: Mapping[str, Endpoint],
+    ) -> None:
+        """Take the parts of this process."""
+        self._database = database
+        self._config = config
+        self._caps = caps_of(config)
+        self._prices = prices
+        self._ledger = ledger
+        self._clock = clock
+        self._endpoints = endpoints
+
+    @property
+    def any(self) -> bool:
+        """Whether there is any cap; without one nothing here says a word to the database."""
+        return bool(self._caps)
+
+    def admit(self, model: ModelRef, request: LlmRequest, interrupt: Interrupt) -> Admission:
+        """Let a call begin and hold what it may cost. Raises SpendCapReached, Interrupted.
+
+        Where only what others hold is in the way it waits for them, without a connection.
+        """
+        if not self._caps or self._prices.is_free(model):
+            return Admission()
+        asked = self._asked(model, request)
+        if asked.turn_id is not None:
+            self._ledger.settle(asked.turn_id)
+        until = self._clock.monotonic() + asked.seconds
+        longest = _FIRST_WAIT
+        while True:
+            found = self._try(asked)
+            if isinstance(found, Admission):
+                return found
+            if self._clock.monotonic() > until:
+                raise SpendCapReached(_crowded(found), retryable=True)
+            interrupt.wait(_draw(longest))
+            interrupt.check()
+            longest = min(longest * 1.5, _LONGEST_WAIT)
+
+    def release_of_turn(self, work: Work, turn_id: str) -> None:
+        """Let go of what a killed run of a turn held; in the transaction in which it goes on."""
+        if self._caps:
+            spend.release_of_turn(work, turn_id)
+
+    def remove_expired(self) -> int:
+        """Remove what killed processes held and nobody took up; it counts no more as it is."""
+        return spend.remove_expired(self._database)
+
+    def _try(self, asked: Asked) -> Admission | Standing | None:
+        """Return leave, or what is in the way for now. Raises SpendCapReached."""
+        day = day_of(self._config, self._clock.now())
+        try:
+            verdict = spend.admit(self._database, self._caps, day, asked, WARN_AT)
+        except (DatabaseBusy, DatabaseCrowded):
+            # So many want to begin at once that not all got their turn.
+            return None
+        if not verdict.caps:
+            return Admission()
+        if verdict.goes:
+            return Admission(asked.hold, tuple(_warning(cap) for cap in verdict.warn))
+        reached = next((cap for cap in verdict.caps if cap.spent >= cap.cap), None)
+        if reached is not None:
+            raise SpendCapReached(_refusal(reached, day, self._config.timezone))
+        return next(cap for cap in verdict.caps if cap.held)
+
+    def _asked(self, model: ModelRef, request: LlmRequest) -> Asked:
+        labels, usage = request.labels, most(model, request)
+        endpoint = self._endpoints.get(model.provider)
+        return Asked(
+            hold=random_id("hold"),
+            turn_id=labels.get("turn") or None,
+            user_id=labels.get("user") or None,
+            agent=labels.get("agent") or None,
+            # What nobody knows the price of counts nothing: there is nothing to count.
+            amount=self._prices.cost(model, usage) or _NOTHING,
+            prompt=self._prices.cost(model, Usage(input=usage.input)),
+            seconds=(endpoint.timeout if endpoint else _LOCAL_TIMEOUT) + _GRACE_SECONDS,
+        )
+
+
+def _warning(cap: Standing) -> str:
+    share = int(cap.spent / cap.cap * 100)
+    if cap.scope.startswith("user:"):
+        return f"You have used {share} % of today's budget of {dollars(cap.cap)}."
+    return f"{share} % of today's budget of {dollars(cap.cap)} for {whose(cap)} is used."
+
+
+def _refusal(cap: Standing, day: Day, zone: str) -> str:
+    own = cap.scope.startswith("user:")
+    budget = "your budget for today" if own else f"today's budget for {whose(cap)}"
+    return (
+        f"{budget}, {dollars(cap.cap)}, is used up ({dollars(cap.spent)} spent). It renews at"
+        f" {day.ends:%H:%M} on {day.ends:%Y-%m-%d} ({zone}); an owner can raise it for today:"
+        f" /budget raise {label(cap)} AMOUNT"
+    )
+
+
+def _crowded(cap: Standing | None) -> str:
+    if cap is None:
+        return "too many model calls want to begin at once; try again in a minute"
+    return (
+        f"answers under way may use what is left of today's budget for {whose(cap)}"
+        f" ({dollars(cap.cap - cap.spent)} of {dollars(cap.cap)}); try again in some minutes"
+    )

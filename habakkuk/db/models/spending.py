@@ -1,0 +1,39 @@
+"""What keeps spending within its caps: money held for calls under way, and what a day knows."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from decimal import Decimal
+
+from sqlalchemy import ARRAY, Numeric, Text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from habakkuk.db.models.base import Base, Created, Key
+
+
+class SpendHold(Base):
+    """What a call under way may cost at most, and what its prompt alone costs; USD.
+
+    It goes with the commit that writes what the call did cost, or when it expires.
+    """
+
+    __tablename__ = "spend_holds"
+
+    id: Mapped[Key]
+    turn_id: Mapped[str | None] = mapped_column(index=True)
+    scopes: Mapped[list[str]] = mapped_column(ARRAY(Text))
+    amount: Mapped[Decimal] = mapped_column(Numeric(14, 8))
+    prompt: Mapped[Decimal | None] = mapped_column(Numeric(14, 8))
+    at: Mapped[Created]
+    expires: Mapped[datetime]
+
+
+class SpendDay(Base):
+    """One cap on one day: by how much an owner raised it, and when its users were warned."""
+
+    __tablename__ = "spend_days"
+
+    scope: Mapped[Key]
+    day: Mapped[date] = mapped_column(primary_key=True)
+    raised: Mapped[Decimal] = mapped_column(Numeric(14, 8), server_default="0")
+    warned: Mapped[datetime | None]

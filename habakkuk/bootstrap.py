@@ -243,6 +243,7 @@ def _add_handlers(container: Container) -> None:
         usage=container.usage,
         chain=_chain(container.selection),
         fits=partial(_fits, container.selection),
+        release=container.spend_caps.release_of_turn,
         tools=ToolRegistry(_tool_packages(container.settings)),
         tool_threads=container.tool_pool,
         tool_services=_tool_services(container),

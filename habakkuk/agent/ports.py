@@ -12,6 +12,7 @@ from habakkuk.core.clock import Clock
 from habakkuk.core.config.schema import AgentConfig, Config
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.redaction import Redactor
+from habakkuk.db.engine import Work
 from habakkuk.events.publisher import Publisher
 from habakkuk.llm.types import LlmEvent, LlmRequest, ModelRef
 from habakkuk.tools.registry import ToolRegistry
@@ -42,6 +43,7 @@ class TurnPorts:
 
     `chain` gives the models of an agent, first choice first, and raises ConfigurationError with
     what to set when there is none. `fits` says how much a model takes, by the agent's settings.
+    `release` lets go of what a killed run of a turn held of a budget.
     """
 
     config: Config
@@ -50,6 +52,7 @@ class TurnPorts:
     usage: UsageLedger
     chain: Callable[[str], Sequence[ModelRef]]
     fits: Callable[[ModelRef, AgentConfig], Fits]
+    release: Callable[[Work, str], None]
     tools: ToolRegistry
     tool_threads: ToolThreads
     tool_services: ToolServices

@@ -38,7 +38,7 @@ from habakkuk.events.types import EventType
 from habakkuk.jobs.contract import JobContext
 from habakkuk.jobs.types import Job, JobState, Queue
 from habakkuk.llm.contract import ContextOverflow, StreamCut
-from habakkuk.llm.types import Finished, Message, Role, StopReason, Text, ToolResult
+from habakkuk.llm.types import Finished, Message, ModelRef, Role, StopReason, Text, ToolResult
 
 TURN_KIND = "turn"
 _RETRY = "Send the message again to try once more."
@@ -79,6 +79,7 @@ class TurnHandler:
             if not taken.begins:
                 if taken.turn.began is None:
                     raise Interrupted(Reason.LEASE_LOST)
+                self._ports.release(work, taken.turn.id)
                 return run, ()
             begun = begin(run, work, taken)
         if begun is None:
@@ -90,7 +91,11 @@ class TurnHandler:
         turn = taken.turn
         agent = self._ports.config.agents.get(turn.agent, AgentConfig())
         events = TurnEvents(self._ports.publisher, turn.session_id, turn.id, context.fence)
-        return TurnRun(context, turn, agent, self._ports, events, taken.system_prompt, spent)
+        model = None if taken.model is None else ModelRef.parse(taken.model)
+        prompt = taken.system_prompt
+        return TurnRun(
+            context, turn, agent, self._ports, events, prompt, spent, model, taken.effort
+        )
 
     def lock(self, work: Work, job: Job) -> None:
         """Lock the conversation, which comes before the job in the order of locks."""

@@ -19,6 +19,7 @@ from habakkuk.core.ids import random_id
 from habakkuk.db.engine import Work
 from habakkuk.jobs.contract import JobContext
 from habakkuk.jobs.types import Job, JobState, NewJob, Queue
+from habakkuk.llm.types import ModelRef
 
 COMPACT_KIND = "compact"
 _NOTHING = (
@@ -71,7 +72,8 @@ class CompactHandler:
 
     def _window(self, context: JobContext, session: Session) -> Window:
         agent = self._ports.config.agents.get(session.agent, AgentConfig())
-        chain = self._ports.chain(session.agent)
+        own = [ModelRef.parse(session.model)] if session.model else []
+        chain = (*own, *self._ports.chain(session.agent))
         fits = self._ports.fits(chain[0], agent)
         labels = {
             "session": session.id,

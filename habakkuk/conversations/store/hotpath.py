@@ -96,7 +96,8 @@ _LOCK = text("""
 _TAKE = text("""
     WITH turn AS MATERIALIZED (
         SELECT t.id, t.session_id, t.conversation_id, t.user_id, t.agent, t.origin, t.reply_to,
-               t.began, t.ended, t.outcome, t.reply_seq, t.created, s.system_prompt
+               t.began, t.ended, t.outcome, t.reply_seq, t.created, s.system_prompt, s.model,
+               s.effort
         FROM turns t JOIN sessions s ON s.id = t.session_id WHERE t.id = :turn_id
     ), held AS MATERIALIZED (
         SELECT j.id FROM jobs j JOIN turn ON turn.id = j.id
@@ -218,6 +219,8 @@ class Accepted:
 class Taken:
     """A turn as its run finds it, with its session's frozen prompt (None before the first turn).
 
+    `model` and `effort` are what was chosen for the session.
+
     `begins` says that this run begins it and has taken `messages`, (text, time) of each; it does
     not when the turn began or ended before, or the lease is lost. `length` is how many messages
     the transcript has.
@@ -228,6 +231,8 @@ class Taken:
     begins: bool
     messages: Sequence[tuple[str, datetime]]
     length: int
+    model: str | None = None
+    effort: str | None = None
 
 
 @dataclass(frozen=True)
@@ -286,7 +291,8 @@ def take(work: Work, turn_id: str, fence: int) -> Taken | None:
     row = rows[0]
     turn = turn_of(row)
     messages = [(each.body, each.said) for each in rows if each.seq is not None]
-    return Taken(turn, row.system_prompt, row.begins, messages, row.length)
+    prompt, length = row.system_prompt, row.length
+    return Taken(turn, prompt, row.begins, messages, length, row.model, row.effort)
 
 
 def open_transcript(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ from habakkuk.accounts.memory import TokenMemory
 from habakkuk.accounts.service import Accounts
 from habakkuk.agent.approval.service import Approvals
 from habakkuk.agent.compaction.handler import CompactHandler
+from habakkuk.agent.inspection import Inspections
 from habakkuk.agent.ports import Fits, TurnPorts
 from habakkuk.agent.threads import ToolPool
 from habakkuk.agent.turn import TurnHandler
@@ -51,13 +52,14 @@ from habakkuk.jobs.service import Jobs
 from habakkuk.jobs.wake import BackgroundWake, CelerySender, Wake
 from habakkuk.jobs.wake_list import ListSender
 from habakkuk.llm.cooldowns import SharedCooldowns
+from habakkuk.llm.counting import Count, guess
 from habakkuk.llm.prices import Prices
 from habakkuk.llm.profiles.models import profile_for
 from habakkuk.llm.registry import Registry
 from habakkuk.llm.router import Ports, Router
 from habakkuk.llm.screening import Screening
 from habakkuk.llm.selection import NO_MODEL, Selection, select
-from habakkuk.llm.types import ModelRef
+from habakkuk.llm.types import ModelRef, ToolSpec
 from habakkuk.llm.window import compact_at
 from habakkuk.ops.tidy import TidyHandler, enqueue_tidy
 from habakkuk.tools.commands import Commands
@@ -128,6 +130,15 @@ class Container:
     def usage_reports(self) -> UsageReports:
         """What models used and cost; it holds nothing of its own."""
         return UsageReports(self.database, self.settings.config, self.clock)
+
+    def inspections(self, count: Count = guess) -> Inspections:
+        """Make what looks back at model calls; `count` counts tokens."""
+        tools, config = ToolRegistry(_tool_packages(self.settings)), self.settings.config
+
+        def specs(agent: str) -> Sequence[ToolSpec]:
+            return tools.specs(config.agents.get(agent, AgentConfig()).toolsets)
+
+        return Inspections(self.database, specs, count)
 
     @property
     def amendments(self) -> Amendments:

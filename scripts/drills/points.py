@@ -20,6 +20,8 @@ _SELDOM = {
     "job.park.after": 3,
     "job.takeover.after": 1,
     "job.release.before": 1,
+    "compaction.write.before": 2,
+    "compaction.write.after": 2,
     "delivery.plan.after": 4,
     "delivery.end.before": 4,
     "delivery.end.after": 4,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from scripts.drills.crew import Blow
 from scripts.drills.world import World
+from tests.fakes.model_script import sums_up
 
 # Every ask begins with its id.
 _ASK = re.compile(r"(\S+) says hello")
@@ -81,6 +82,9 @@ class Recoveries:
 def _requests(world: World) -> Mapping[str, list[float]]:
     times: dict[str, list[float]] = defaultdict(list)
     for seen in world.model_seen()["requests"]:
+        if sums_up(seen["text"]):
+            # It names many asks and answers none.
+            continue
         times[_name(seen["text"])].append(seen["time"])
     return times
 

@@ -16,7 +16,8 @@ Directives stand anywhere in the last user message:
     [[empty]]               no content at all
 
 Without directives it answers `echo: <text>`, where <text> is the message without directives and
-without a first line in square brackets (a time note).
+without a first line in square brackets (a time note). Asked to sum up a record it says so, whatever
+stands in the record.
 """
 
 from __future__ import annotations
@@ -142,13 +143,22 @@ def last_user_text(messages: Sequence[dict[str, Any]]) -> str:
     return text_of(users[-1].get("content")) if users else ""
 
 
+def sums_up(text: str) -> bool:
+    """Tell whether a request is for a summary of a long session."""
+    return text.rstrip().endswith("Write the summary of all of it now.")
+
+
+def _asked(text: str) -> tuple[str, list[Directive]]:
+    return ("a summary", []) if sums_up(text) else parse(text)
+
+
 class Script:
     """The default behaviour for one request."""
 
     def __init__(self, body: dict[str, Any]) -> None:
         """Read the transcript of the request."""
         self._messages: list[dict[str, Any]] = list(body.get("messages") or [])
-        self._said, self._directives = parse(last_user_text(self._messages))
+        self._said, self._directives = _asked(last_user_text(self._messages))
         self._stream = bool(body.get("stream"))
         last = max((i for i, m in enumerate(self._messages) if m.get("role") == "user"), default=-1)
         self._after = self._messages[last + 1 :]

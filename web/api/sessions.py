@@ -20,6 +20,7 @@ from web.api.bodies import (
     TranscriptBody,
     TranscriptMessage,
 )
+from web.api.inspected import InspectionBody, InspectQuery
 from web.guards import needs
 from web.site import container, principal
 
@@ -57,6 +58,14 @@ def show(path: IdPath) -> Response:
         for item in conversations.transcript(principal(), path.id)
     ]
     return json_answer(TranscriptBody(session=SessionBody.of(session), messages=messages))
+
+
+@api.get("/sessions/<id>/inspect", responses={200: InspectionBody})
+@needs(Scope.READ)
+def inspect(path: IdPath, query: InspectQuery) -> Response:
+    """Return what a turn's last model call was sent, by its parts."""
+    found = container().inspections().of(principal(), path.id, query.turn)
+    return json_answer(InspectionBody.of(found))
 
 
 @api.patch("/sessions/<id>", responses={200: ChosenBody})

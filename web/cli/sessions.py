@@ -19,6 +19,7 @@ from web.cli.terminal.output import (
 )
 
 if TYPE_CHECKING:
+    from habakkuk.agent.inspection import Inspection
     from habakkuk.conversations.types import Session, StoredMessage
     from habakkuk.llm.types import Block
 
@@ -68,6 +69,42 @@ def show(session_id: str, output: str) -> None:
         click.echo(f"\n{stored.message.role}:")
         for block in stored.message.blocks:
             click.echo(_shown(block))
+
+
+@command.command("inspect")
+@click.argument("session_id")
+@click.option("--turn", metavar="ID", help="The turn; the latest without one.")
+@output_option
+def inspect(session_id: str, turn: str | None, output: str) -> None:
+    """Show what the model saw: the prompt by its parts, with what each took."""
+    from habakkuk.llm.counting import exact_count  # noqa: PLC0415 - quick --help
+    from web.api.inspected import InspectionBody  # noqa: PLC0415 - quick --help
+
+    with opened() as container:
+        found = container.inspections(exact_count()).of(owner(container), session_id, turn)
+    if output == "json":
+        print_json(**InspectionBody.of(found).model_dump(mode="json"))
+        return
+    print_fields(
+        {
+            "Session": found.session.id,
+            "Turn": found.turn,
+            "Tokens": f"{found.tokens:,} by our count, {_provider_count(found)}",
+            "Summed up": f"{found.left_out} earlier messages" if found.left_out else "nothing",
+            "Recalled": ", ".join(found.recalled) or "nothing",
+        }
+    )
+    rows = [
+        (part.name, f"{part.tokens:,}", "cut" if part.cut else "", one_line(part.excerpt, 60))
+        for part in found.parts
+    ]
+    print_table(("PART", "TOKENS", "", "BEGINS"), rows)
+
+
+def _provider_count(found: Inspection) -> str:
+    if found.counted is None:
+        return "the provider gave none"
+    return f"{found.counted:,} by the provider's, {found.cached or 0:,} of them cached"
 
 
 @command.command("compact")

@@ -22,7 +22,7 @@ from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
 from habakkuk.core.log import get_logger
 from habakkuk.jobs.contract import JobContext
 from habakkuk.llm.contract import SpendCapReached
-from habakkuk.llm.counting import of_message, of_messages
+from habakkuk.llm.counting import exact_count, of_message, of_messages
 from habakkuk.llm.types import Finished, LlmEvent, LlmRequest, Message, ModelRef
 
 _log = get_logger("agent.compaction")
@@ -32,6 +32,8 @@ _WORTH = 10
 # Characters a token, low, so that what is cut by it fits.
 _CHARACTERS = 3
 _SHORTEST_SUMMARY = 1_000
+# No text has twice as many tokens as a guess says, but for rare scripts.
+_SURE = 2
 _DROPPED = (
     "Earlier messages of this session could not be summed up ({why}), so the model no longer sees"
     " them. They stay in the session's history."
@@ -109,9 +111,16 @@ class Window:
         """How long a request is now: as the provider counted the last, and a guess of the rest."""
         counted = self._counted()
         if counted is None:
-            return self._room.fixed() + of_messages(self.messages)
+            return self._uncounted()
         place, tokens = counted
         return tokens + sum(of_message(item.message) for item in self._stored[place + 1 :])
+
+    def _uncounted(self) -> int:
+        """Return our own count where no provider has given one: exact only where it decides."""
+        guessed = self._room.fixed() + of_messages(self.messages)
+        if self._room.limit is None or guessed * _SURE < self._room.limit:
+            return guessed
+        return self._room.fixed() + of_messages(self.messages, exact_count())
 
     def _counted(self) -> tuple[int, int] | None:
         """Return the place and the tokens of the last answer that was counted as things are."""

@@ -11,7 +11,7 @@ from sqlalchemy import text
 from habakkuk.conversations.store import compactions, transcript
 from habakkuk.conversations.types import ChatKind, Outcome
 from habakkuk.gateway.types import Admitted
-from tests.fakes.model_script import DONE, Reply, chunk, text_of
+from tests.fakes.model_script import DONE, Reply, chunk, sums_up, text_of
 from tests.fakes.model_server import ModelServer, Recorded
 from tests.fakes.stack import Points, Stack, until
 
@@ -31,7 +31,7 @@ def stack(home: Path, database_url: str, redis_url: str, model: ModelServer) -> 
 
 
 def scripted(request: Recorded) -> Reply | None:
-    return saying(SUMMARY) if sums_up(request) else None
+    return saying(SUMMARY) if sums_up(request.text) else None
 
 
 def shown(request: Recorded) -> str:
@@ -43,12 +43,8 @@ def saying(words: str) -> Reply:
     return Reply([chunk({"content": words}), chunk({}, "stop"), DONE])
 
 
-def sums_up(request: Recorded) -> bool:
-    return "Write the summary of all of it now." in request.text
-
-
 def summaries(stack: Stack) -> list[Recorded]:
-    return [request for request in stack.model.requests if sums_up(request)]
+    return [request for request in stack.model.requests if sums_up(request.text)]
 
 
 def say(stack: Stack, body: str, agent: str = "short") -> Admitted:
@@ -92,7 +88,9 @@ def test_the_session_stays_the_same(stack: Stack) -> None:
 def test_the_prompt_stays_the_same_before_and_after(stack: Stack) -> None:
     stack.start()
     grow(stack, 9)
-    systems = {r.body["messages"][0]["content"] for r in stack.model.requests if not sums_up(r)}
+    systems = {
+        r.body["messages"][0]["content"] for r in stack.model.requests if not sums_up(r.text)
+    }
     assert len(systems) == 1
 
 
@@ -122,7 +120,7 @@ def test_a_session_is_never_summed_up_where_its_agent_says_so(stack: Stack) -> N
 
 def test_a_summary_that_fails_drops_the_old_part_and_says_so(stack: Stack) -> None:
     def script(request: Recorded) -> Reply | None:
-        return Reply([], status=400) if sums_up(request) else None
+        return Reply([], status=400) if sums_up(request.text) else None
 
     stack.model.script = script
     stack.start()
@@ -135,7 +133,7 @@ def test_a_summary_that_fails_drops_the_old_part_and_says_so(stack: Stack) -> No
 
 def test_a_summary_that_is_no_shorter_is_not_used(stack: Stack) -> None:
     def script(request: Recorded) -> Reply | None:
-        return saying("long " * 9_000) if sums_up(request) else None
+        return saying("long " * 9_000) if sums_up(request.text) else None
 
     stack.model.script = script
     stack.start()
@@ -147,7 +145,11 @@ def test_an_overflow_below_the_limit_is_summed_up_once_and_asked_again(stack: St
     refused: list[Recorded] = []
 
     def script(request: Recorded) -> Reply | None:
-        if sums_up(request) or "part 0" not in shown(request) or "part 3" not in shown(request):
+        if (
+            sums_up(request.text)
+            or "part 0" not in shown(request)
+            or "part 3" not in shown(request)
+        ):
             return scripted(request)
         refused.append(request)
         error = '{"error": {"code": "context_length_exceeded", "message": "too long"}}'
@@ -226,7 +228,7 @@ def test_a_message_meanwhile_waits_and_is_answered(stack: Stack) -> None:
     admitted = grow(stack, 4)
 
     def script(request: Recorded) -> Reply | None:
-        if sums_up(request):
+        if sums_up(request.text):
             late.append(say(stack, "meanwhile"))
         return scripted(request)
 

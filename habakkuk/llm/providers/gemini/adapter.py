@@ -133,7 +133,7 @@ class GeminiProvider(StreamProvider[Chunk]):
     ) -> LlmRequest | None:
         """Leave out the signatures that are refused; the calls get the value of unsigned ones."""
         if not _BAD_SEAL.search(str(error)):
-            return None
+            return super()._acceptable(error, request, model)
         plain = tuple(_without_private(message, model) for message in request.messages)
         return replace(request, messages=plain) if plain != request.messages else None
 

@@ -446,7 +446,7 @@ def test_what_was_found_is_kept_in_its_place(server: ModelServer) -> None:
     assert finished.blocks == (
         Text(text="Well."),
         Opaque(provider="mine", model="m", data=searched),
-        Text(text="It rains."),
+        Text(text="\n\nIt rains."),
     )
 
 

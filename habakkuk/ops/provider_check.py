@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 import httpx2
-from pydantic import AliasChoices, BaseModel, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.llm.contract import Endpoint
@@ -29,13 +29,15 @@ _VERSION = re.compile(r"/v\d\w*$")
 
 
 class _Model(BaseModel):
-    id: str = Field(validation_alias=AliasChoices("id", "name"))
+    id: str = ""
+    name: str = ""
 
 
 class _Models(BaseModel):
     """The models of any format; Gemini's are `models`, each with a `name`."""
 
-    data: list[_Model] = Field(validation_alias=AliasChoices("data", "models"))
+    data: list[_Model] = []
+    models: list[_Model] = []
 
 
 def try_model(endpoint: Endpoint, model: str) -> None:
@@ -74,8 +76,9 @@ def _read_models(client: httpx2.Client, endpoint: Endpoint) -> Sequence[str]:
             body += piece
             if len(body) > _MOST_BYTES:
                 return ()
-    found = _Models.model_validate_json(bytes(body)).data
-    return sorted(model.id.removeprefix(_NAMED_SO) for model in found)
+    found = _Models.model_validate_json(bytes(body))
+    names = (model.id or model.name for model in (*found.data, *found.models))
+    return sorted(name.removeprefix(_NAMED_SO) for name in names if name)
 
 
 def _address(endpoint: Endpoint) -> str:

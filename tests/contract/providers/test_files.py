@@ -81,7 +81,7 @@ def test_an_image_of_a_result_stands_after_the_results(bench: Bench) -> None:
         Message(Role.ASSISTANT, (ToolCall(id="c1", name="add", input={}),)),
         Message(Role.USER, (ToolResult(call_id="c1", text="the picture"), IMAGE)),
     )
-    sent = body(bench, LlmRequest("", messages, payloads=PAYLOADS))
+    sent = body(bench, LlmRequest("", messages, payloads=PAYLOADS), SEARCHING)
     assert sent.index("the picture") < sent.index(base64.b64encode(PIXELS).decode())
 
 

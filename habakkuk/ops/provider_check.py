@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 
 import httpx2
@@ -22,14 +23,21 @@ _TOKENS = 64
 _QUESTION = "Answer with one word: are you there?"
 # https://docs.anthropic.com/en/api/versioning: every request names a version.
 _MESSAGES_VERSION = "2023-06-01"
+# Google names its models so, in either of its formats, and takes them with or without.
+_NAMED_SO = "models/"
+_VERSION = re.compile(r"/v\d\w*$")
 
 
 class _Model(BaseModel):
-    id: str
+    id: str = ""
+    name: str = ""
 
 
 class _Models(BaseModel):
-    data: list[_Model]
+    """The models of any format; Gemini's are `models`, each with a `name`."""
+
+    data: list[_Model] = []
+    models: list[_Model] = []
 
 
 def try_model(endpoint: Endpoint, model: str) -> None:
@@ -68,13 +76,18 @@ def _read_models(client: httpx2.Client, endpoint: Endpoint) -> Sequence[str]:
             body += piece
             if len(body) > _MOST_BYTES:
                 return ()
-    return sorted(model.id for model in _Models.model_validate_json(bytes(body)).data)
+    found = _Models.model_validate_json(bytes(body))
+    names = (model.id or model.name for model in (*found.data, *found.models))
+    return sorted(name.removeprefix(_NAMED_SO) for name in names if name)
 
 
 def _address(endpoint: Endpoint) -> str:
     base = endpoint.base_url.rstrip("/")
     if endpoint.type == "anthropic":
         return base.removesuffix("/v1") + "/v1/models?limit=1000"
+    if endpoint.type == "gemini":
+        versioned = base if _VERSION.search(base) else base + "/v1"
+        return versioned + "/models?pageSize=1000"
     return base + "/models"
 
 
@@ -83,6 +96,8 @@ def _headers(endpoint: Endpoint) -> dict[str, str]:
     if endpoint.type == "anthropic":
         headers["anthropic-version"] = _MESSAGES_VERSION
         key = {"x-api-key": endpoint.api_key}
+    elif endpoint.type == "gemini":
+        key = {"x-goog-api-key": endpoint.api_key}
     else:
         key = {"authorization": f"Bearer {endpoint.api_key}"}
     return (key if endpoint.api_key else {}) | headers

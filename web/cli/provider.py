@@ -25,7 +25,7 @@ def command() -> None:
 @click.option(
     "--type",
     "kind",
-    type=click.Choice(["openai", "anthropic"]),
+    type=click.Choice(["openai", "anthropic", "responses", "gemini"]),
     help="The format of a server that is no known service.  [default: openai]",
 )
 @click.option("--model", help="The model to try, and for the default agent to answer with.")

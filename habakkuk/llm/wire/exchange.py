@@ -8,10 +8,11 @@ services send and cannot tell an end from a break. A format adds its body, its a
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -46,6 +47,10 @@ _AFTER_FINISH = 5.0
 _AFTER_DONE = 0.05
 
 _log = get_logger("llm.exchange")
+# Such a refusal has the code of every bad request; it names the tool.
+_NO_SEARCH = re.compile(
+    r"web[_ ]?search|web[_ ]?fetch|google[_ ]?search|url[_ ]?context|server[_ ]?side", re.IGNORECASE
+)
 
 Piece = TypeVar("Piece")
 Piece_contra = TypeVar("Piece_contra", contravariant=True)
@@ -93,6 +98,7 @@ class StreamProvider(ABC, Generic[Piece]):
         self._lines = line_transport(self._calls)
         # Reading has limits of its own: see Call.expect.
         longest = max(endpoint.first_byte_timeout, endpoint.stall_timeout)
+        self._webless: set[str] = set()
         self._waits = {"timeout": line_timeout(longest).as_dict()}
         try:
             self._client = self._make_client(line_client(self._lines, endpoint.stall_timeout))
@@ -147,13 +153,16 @@ class StreamProvider(ABC, Generic[Piece]):
         return value if is_error(event, value) else None
 
     def _acceptable(
-        self,
-        error: BadRequest,  # noqa: ARG002 - for those who use it
-        request: LlmRequest,  # noqa: ARG002 - for those who use it
-        model: ModelRef,  # noqa: ARG002 - for those who use it
+        self, error: BadRequest, request: LlmRequest, model: ModelRef
     ) -> LlmRequest | None:
-        """Return the request without what was refused in it; None when nothing helps."""
-        return None
+        """Return the request without what was refused in it; None when nothing helps.
+
+        Here that is the service's own search, which gateways refuse that pass on to its models.
+        """
+        if not request.web or not _NO_SEARCH.search(str(error)):
+            return None
+        self._webless.add(model.model)
+        return replace(request, web=False)
 
     # The exchange.
 
@@ -192,6 +201,8 @@ class StreamProvider(ABC, Generic[Piece]):
     ) -> Generator[LlmEvent]:
         interrupt.check()
         self._check_key()
+        if model in self._webless:
+            request = replace(request, web=False)
         call = Call(self._endpoint.timeout)
         call.expect(self._endpoint.first_byte_timeout)
         answer = self._answer(ModelRef(self._endpoint.name, model), call_ids(request))

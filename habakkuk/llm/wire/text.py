@@ -40,6 +40,12 @@ class TextJoin:
         return self.text == "".join(self._raw) + self._held
 
 
+def gap(before: str, after: str) -> str:
+    """Return what must stand between two texts that came apart, so that they read as two."""
+    joined = not before.strip() or before[-1:].isspace() or after[:1].isspace()
+    return "" if joined else "\n\n"
+
+
 def _paired(text: str) -> str:
     """Return `text` with surrogate pairs made one character."""
     if not _SURROGATE.search(text):

@@ -20,6 +20,7 @@ from habakkuk.llm.contract import (
     Overloaded,
     Profile,
     RateLimited,
+    RequestTooLarge,
 )
 from habakkuk.llm.types import (
     LlmEvent,
@@ -68,6 +69,10 @@ def test_the_request_is_one_that_services_accept(bench: Bench) -> None:
 
 def test_usage_is_told(bench: Bench) -> None:
     assert bench.ask("text")[1].usage == Usage(input=11, output=3)
+
+
+def test_usage_has_the_cached_and_the_reasoning_tokens(bench: Bench) -> None:
+    assert bench.ask("usage")[1].usage == Usage(20, 8, cache_read=5, reasoning=3)
 
 
 def test_a_blank_answer_has_no_block(bench: Bench) -> None:
@@ -189,6 +194,7 @@ def test_an_error_inside_a_200_is_an_error(bench: Bench, scenario: str, text: st
         ("401", AuthFailed),
         ("402", BillingFailed),
         ("404", ModelMissing),
+        ("413", RequestTooLarge),
         ("429", RateLimited),
         ("500", Overloaded),
         ("too long", ContextOverflow),
@@ -228,7 +234,7 @@ def test_a_key_that_cannot_be_one_is_refused_unseen(bench: Bench, key: str) -> N
 
 def test_a_keyless_server_gets_no_key(bench: Bench) -> None:
     bench.ask("text", api_key="", api_key_env=None)
-    assert "authorization" not in bench.server.requests[0].headers
+    assert not {"authorization", "x-goog-api-key"} & set(bench.server.requests[0].headers)
 
 
 def test_a_header_of_ones_own_can_carry_the_key(bench: Bench) -> None:
@@ -241,6 +247,7 @@ def test_nothing_of_another_account_is_sent(bench: Bench, monkeypatch: pytest.Mo
     monkeypatch.setenv("OPENAI_ORG_ID", "org-of-somebody")
     monkeypatch.setenv("OPENAI_PROJECT_ID", "project-of-somebody")
     monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "token-of-somebody")
+    monkeypatch.setenv("GOOGLE_API_KEY", "key-of-somebody")
     monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Other: header-of-somebody")
     bench.ask("text", headers={"X-Team": "seven"})
     assert "of-somebody" not in str(bench.server.requests[0].headers)

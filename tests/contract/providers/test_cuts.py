@@ -14,7 +14,7 @@ from tests.contract.providers.replies import cut_after, events_of
 from tests.contract.providers.wires import ENDS
 from tests.fakes.model_script import Reply
 
-GOOD = ("text", "thinking", "call", "two calls", "usage", "private", "hosted", "said refusal")
+GOOD = ("text", "thinking", "call", "two calls", "private", "hosted", "said refusal")
 
 
 def cuts(events: list[bytes]) -> Iterator[tuple[int, Reply]]:

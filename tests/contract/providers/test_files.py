@@ -7,8 +7,10 @@ import json
 
 import pytest
 
+from habakkuk.core.interrupt import Interrupt
 from habakkuk.llm.contract import Profile
 from habakkuk.llm.types import (
+    Finished,
     LlmRequest,
     Media,
     Message,
@@ -16,11 +18,13 @@ from habakkuk.llm.types import (
     Payload,
     Role,
     Text,
+    TextDelta,
     ToolCall,
     ToolResult,
     ToolSpec,
 )
 from tests.contract.providers.conftest import Bench
+from tests.contract.providers.replies import as_json
 
 PIXELS, PAGES = b"\x89PNG pixels", b"%PDF-1.7 pages"
 PAYLOADS = {"i": Payload("image/png", PIXELS), "p": Payload("application/pdf", PAGES)}
@@ -77,7 +81,7 @@ def test_an_image_of_a_result_stands_after_the_results(bench: Bench) -> None:
         Message(Role.ASSISTANT, (ToolCall(id="c1", name="add", input={}),)),
         Message(Role.USER, (ToolResult(call_id="c1", text="the picture"), IMAGE)),
     )
-    sent = body(bench, LlmRequest("", messages, payloads=PAYLOADS))
+    sent = body(bench, LlmRequest("", messages, payloads=PAYLOADS), SEARCHING)
     assert sent.index("the picture") < sent.index(base64.b64encode(PIXELS).decode())
 
 
@@ -100,6 +104,21 @@ def test_search_is_not_asked_for_otherwise(bench: Bench, web: bool) -> None:
     assert "search" not in body(bench, request, Profile(hosted_web=not web)).lower()
 
 
+def test_a_search_that_is_refused_is_not_asked_for_again(bench: Bench) -> None:
+    if bench.endpoint.type == "openai":
+        pytest.skip("the format has no search")
+    error = {"message": "tools.0: web_search, googleSearch: unknown", "code": 400}
+    told = {"error": {**error, "type": "invalid_request_error", "status": "INVALID_ARGUMENT"}}
+    text = bench.reply("text")
+    bench.server.script = lambda one: text if one.id else as_json(told, 400)
+    with bench.provider() as provider:
+        for _ in range(2):
+            *_, last = provider.stream("m", searching(), SEARCHING, Interrupt())
+            assert isinstance(last, Finished)
+    bodies = [json.dumps(one.body).lower() for one in bench.server.requests]
+    assert ["search" in one for one in bodies] == [True, False, False]
+
+
 def test_what_was_found_goes_back_as_it_came(bench: Bench) -> None:
     if not bench.knows("hosted"):
         pytest.skip("the format has no search")
@@ -115,6 +134,15 @@ def test_what_was_found_goes_back_as_it_came(bench: Bench) -> None:
     body(bench, searching(*again), SEARCHING)
     sent = json.dumps(bench.server.requests[-1].body, sort_keys=True)
     assert all(json.dumps(data, sort_keys=True) in sent for data in kept)
+
+
+def test_what_is_said_after_a_search_begins_a_paragraph(bench: Bench) -> None:
+    if not bench.knows("talk around a search"):
+        pytest.skip("the format has no search")
+    shown, finished = bench.ask("talk around a search")
+    said = "".join(block.text for block in finished.blocks if isinstance(block, Text))
+    assert said == "Looking.\n\nIt rains."
+    assert "".join(event.text for event in shown if isinstance(event, TextDelta)) == said
 
 
 def test_a_search_is_answered_by_its_text(bench: Bench) -> None:

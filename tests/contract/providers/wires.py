@@ -189,6 +189,9 @@ _ANTHROPIC: dict[str, Callable[[], Reply]] = {
         _thought("hm", "U0VBTEVE"), _used(1, "c1", "{}"), _spoken("Hi", index=2), reason="tool_use"
     ),
     "hosted": lambda: _message(_searched(0), _spoken("It ", "rains.", index=2)),
+    "talk around a search": lambda: _message(
+        _spoken("Looking."), _searched(1), _spoken("It ", "rains.", index=3)
+    ),
     "cut": lambda: _broken(_text("half", " an"), [Cut()]),
     "clean cut": lambda: closing(_broken(_text("half", " an"))),
     "cut before text": lambda: _broken([Cut()]),

@@ -54,6 +54,10 @@ GEMINI: dict[str, Callable[[], Reply]] = {
         end(text("", **_SEALED)),
     ),
     "hosted": lambda: stream([chunk(_SEARCH), chunk(_FOUND)], end(text("It rains.", **_SEALED))),
+    "talk around a search": lambda: stream(
+        [chunk(text("Looking.")), chunk(_SEARCH), chunk(_FOUND), chunk(text("It "))],
+        end(text("rains.")),
+    ),
     "cut": lambda: stream(_half(), [Cut()]),
     "clean cut": lambda: closing(stream(_half())),
     "cut before text": lambda: stream([b": comment\n\n", Cut()]),

@@ -69,6 +69,9 @@ RESPONSES: dict[str, Callable[[], Reply]] = {
     "hosted": lambda: _whole(
         [added(_SEARCH), done(_SEARCH)], spoken("It ", "rains.", index=1, phase="final_answer")
     ),
+    "talk around a search": lambda: _whole(
+        spoken("Looking."), [added(_SEARCH, 1), done(_SEARCH, 1)], spoken("It ", "rains.", index=2)
+    ),
     "cut": lambda: _open(_say("half", " an"), [Cut()]),
     "clean cut": lambda: closing(_open(_say("half", " an"))),
     "cut before text": lambda: _open([Cut()]),

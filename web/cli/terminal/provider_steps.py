@@ -65,7 +65,10 @@ class Steps:
             return identified(self._settings, replace(given, kind=None), answer)
         name = given.name or _asked("A name for it", _name, default=_derived_name(answer))
         kind = given.kind or click.prompt(
-            "Its format", type=click.Choice(["openai", "anthropic"]), default="openai", err=True
+            "Its format",
+            type=click.Choice(["openai", "anthropic", "responses", "gemini"]),
+            default="openai",
+            err=True,
         )
         return identified(self._settings, replace(given, base_url=answer, kind=kind), name)
 

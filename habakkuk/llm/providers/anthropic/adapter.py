@@ -93,7 +93,7 @@ class AnthropicProvider(StreamProvider[StreamEvent]):
     ) -> LlmRequest | None:
         """Leave out all thinking: a part of it gone, the signatures of the rest would not hold."""
         refused = _BAD_SEAL.search(str(error)) and replays_thinking(request, model)
-        return without_thinking(request) if refused else None
+        return without_thinking(request) if refused else super()._acceptable(error, request, model)
 
     def _is_last(self, event: Event, value: dict[str, Any] | None) -> bool:
         return "message_stop" in (event.name, (value or {}).get("type"))

@@ -34,7 +34,7 @@ from habakkuk.llm.types import (
 )
 from habakkuk.llm.wire.calls import CallBuilder, CallPiece
 from habakkuk.llm.wire.ending import Ending
-from habakkuk.llm.wire.text import TextJoin
+from habakkuk.llm.wire.text import TextJoin, gap
 
 _KNOWN = frozenset({"text", "thinking", "redacted_thinking", "tool_use"})
 
@@ -48,6 +48,7 @@ class _Part:
     signature: str = ""
     raw: dict[str, Any] = field(default_factory=dict)
     arguments: str = ""
+    after_search: bool = False
 
 
 class Answer:
@@ -120,6 +121,7 @@ class Answer:
 
     def _part(self, index: int, kind: str) -> _Part:
         part = _Part(kind)
+        part.after_search = bool(self._parts) and self._parts[-1].kind == "hosted"
         self._open[index] = part
         self._parts.append(part)
         return part
@@ -147,10 +149,17 @@ class Answer:
 
     def _grow(self, part: _Part, delta: Delta) -> Iterator[LlmEvent]:
         part.signature += delta.signature or ""
-        if part.kind == "text" and (shown := part.join.add(delta.text or "")):
+        if part.kind == "text" and (shown := part.join.add(self._apart(part, delta.text or ""))):
             yield TextDelta(shown)
         if part.kind == "thinking" and (thought := part.join.add(delta.thinking or "")):
             yield ThinkingDelta(thought)
+
+    def _apart(self, part: _Part, text: str) -> str:
+        """Return the first piece of a text that follows a search as a paragraph of its own."""
+        if not part.after_search or not text:
+            return text
+        part.after_search = False
+        return gap(self._said, text) + text
 
     def _end_with(self, reason: str | None, details: StopDetails | None) -> None:
         self.finish = reason or self.finish
@@ -168,7 +177,7 @@ class Answer:
     def end(self) -> Iterator[LlmEvent]:
         """Yield the last events: what makes a silent refusal visible, and Finished."""
         ending = Ending(self.finish, refused=False, calls=len(self._calls))
-        if ending.stop is StopReason.REFUSAL and not self._said:
+        if ending.stop is StopReason.REFUSAL and not self._said.strip():
             part = self._part(-1, "text")
             yield TextDelta(part.join.add(ending.refusal(self._explanation)))
         blocks = tuple(self._blocks(self._calls.build(ending.fault)))
@@ -176,8 +185,9 @@ class Answer:
         yield ending.finished(self._model, blocks, self.usage, *strange)
 
     @property
-    def _said(self) -> bool:
-        return any(part.kind == "text" and part.join.text.strip() for part in self._parts)
+    def _said(self) -> str:
+        """What was said so far."""
+        return "".join(part.join.text for part in self._parts if part.kind == "text")
 
     def _blocks(self, calls: tuple[ToolCall, ...]) -> Iterator[Block]:
         begun = iter(calls)

@@ -29,7 +29,7 @@ from habakkuk.llm.types import (
 from habakkuk.llm.wire.calls import CallBuilder, CallPiece
 from habakkuk.llm.wire.ending import Ending
 from habakkuk.llm.wire.outgoing import beside_text
-from habakkuk.llm.wire.text import TextJoin
+from habakkuk.llm.wire.text import TextJoin, gap
 
 # Searches and pages that were read there; they go back as they came.
 _HOSTED = ("toolCall", "toolResponse", "executableCode", "codeExecutionResult")
@@ -77,9 +77,10 @@ class Answer:
         if part.function_call is not None:
             self._parts.append(_Part("call", signature=signature))
             yield from self._call(part.function_call)
+        elif part.text is not None and part.thought:
+            yield from self._grow(self._open("thought", signature), part.text)
         elif part.text is not None:
-            kind = "thought" if part.thought else "text"
-            yield from self._grow(self._open(kind, signature), part.text)
+            yield from self._say(part.text, signature)
         elif any(name in raw for name in _HOSTED):
             self._parts.append(_Part("hosted", raw=raw))
         elif signature:
@@ -87,6 +88,12 @@ class Answer:
             self._open("text", signature)
         else:
             self._lost.append(clean(" ".join(raw)))
+
+    def _say(self, text: str, signature: str | None) -> Iterator[LlmEvent]:
+        """Take a text; one that follows a search begins a paragraph."""
+        if self._parts and self._parts[-1].kind == "hosted" and text:
+            text = gap(self._said, text) + text
+        yield from self._grow(self._open("text", signature), text)
 
     def _open(self, kind: str, signature: str | None) -> _Part:
         """Return the part that a piece of text belongs to."""
@@ -110,15 +117,16 @@ class Answer:
     def end(self) -> Iterator[LlmEvent]:
         """Yield the last events: what makes a silent refusal visible, and Finished."""
         ending = Ending(self.finish, refused=False, calls=len(self._calls))
-        if ending.stop is StopReason.REFUSAL and not self._said:
-            yield from self._grow(self._open("text", None), ending.refusal(self._explanation))
+        if ending.stop is StopReason.REFUSAL and not self._said.strip():
+            yield from self._say(ending.refusal(self._explanation), None)
         blocks = tuple(self._blocks(self._calls.build(ending.fault)))
         lost = (f"{self._model} sent what cannot be kept: {kind!r}" for kind in self._lost)
         yield ending.finished(self._model, blocks, self.usage, *lost)
 
     @property
-    def _said(self) -> bool:
-        return any(part.kind == "text" and part.join.text.strip() for part in self._parts)
+    def _said(self) -> str:
+        """What was said so far."""
+        return "".join(part.join.text for part in self._parts if part.kind == "text")
 
     def _blocks(self, calls: tuple[ToolCall, ...]) -> Iterator[Block]:
         begun = iter(calls)

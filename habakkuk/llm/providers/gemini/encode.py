@@ -32,9 +32,9 @@ from habakkuk.llm.wire.outgoing import fields_beside, fitted, made_by, spoken, t
 
 # https://ai.google.dev/gemini-api/docs/thought-signatures
 _UNSIGNED = "skip_thought_signature_validator"
-# The kinds of Profile.thinking: tokens for 2.x models, which may do without signatures, and a level
-# from 3 on.
-_BUDGET, _LEVEL = "budget", "level"
+# The kind of Profile.thinking from 3 on; models of 2.x have a budget of tokens, and may do without
+# signatures.
+_LEVEL = "level"
 # As Google's own translation of efforts into tokens has them; 0 turns thinking off.
 _BUDGETS = {
     "none": 0,
@@ -108,7 +108,7 @@ class _Contents:
     def __init__(self, request: LlmRequest, profile: Profile, model: ModelRef) -> None:
         self._request = request
         self._model = model
-        self._signed = profile.thinking != _BUDGET
+        self._signed = profile.thinking == _LEVEL or not profile.known
         self._names: dict[str, str] = {}
 
     def __iter__(self) -> Iterator[dict[str, Any]]:

@@ -109,7 +109,7 @@ class ResponsesProvider(StreamProvider[StreamEvent]):
             self._summaries = False
             return request
         if not _BAD_SEAL.search(str(error)):
-            return None
+            return super()._acceptable(error, request, model)
         plain = tuple(_without_private(message, model) for message in request.messages)
         return replace(request, messages=plain) if plain != request.messages else None
 

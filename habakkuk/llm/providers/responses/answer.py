@@ -26,7 +26,7 @@ from habakkuk.llm.types import (
 from habakkuk.llm.wire.calls import CallBuilder, CallPiece
 from habakkuk.llm.wire.ending import Ending
 from habakkuk.llm.wire.outgoing import beside_text
-from habakkuk.llm.wire.text import TextJoin
+from habakkuk.llm.wire.text import TextJoin, gap
 
 _TEXT = "response.output_text.delta"
 _REFUSAL = "response.refusal.delta"
@@ -96,6 +96,8 @@ class Answer:
 
     def _say(self, part: _Part, text: str) -> Iterator[LlmEvent]:
         part.pieces += 1
+        if not part.join.pieces:
+            text = gap(self._said, text) + text
         if shown := part.join.add(text):
             yield TextDelta(shown)
 
@@ -155,7 +157,7 @@ class Answer:
     def end(self) -> Iterator[LlmEvent]:
         """Yield the last events: what makes a silent refusal visible, and Finished."""
         ending = Ending(self.finish, self._refused, len(self._calls))
-        if ending.stop is StopReason.REFUSAL and not self._said:
+        if ending.stop is StopReason.REFUSAL and not self._said.strip():
             part = self._part(len(self._parts), "message")
             yield TextDelta(part.join.add(ending.refusal()))
         blocks = tuple(self._blocks(self._calls.build(ending.fault)))
@@ -163,8 +165,9 @@ class Answer:
         yield ending.finished(self._model, blocks, self.usage, *lost)
 
     @property
-    def _said(self) -> bool:
-        return any(p.kind == "message" and p.join.text.strip() for p in self._parts.values())
+    def _said(self) -> str:
+        """What was said so far."""
+        return "".join(p.join.text for p in self._parts.values() if p.kind == "message")
 
     def _blocks(self, calls: tuple[ToolCall, ...]) -> Iterator[Block]:
         begun = iter(calls)

@@ -51,6 +51,16 @@ def said(
         (404, said(), ModelMissing),
         (404, "<html>not found</html>", ModelMissing),
         (413, said(), RequestTooLarge),
+        (413, said(kind="request_too_large"), RequestTooLarge),
+        (413, said(message="prompt is too long: 9 tokens > 8 maximum"), ContextOverflow),
+        (413, said("context_length_exceeded"), ContextOverflow),
+        (413, said(kind="request_too_large", message="too many tokens"), ContextOverflow),
+        (400, said("image_parse_error"), RequestTooLarge),
+        (400, said(message="messages.0: image exceeds 5 MB maximum"), RequestTooLarge),
+        (400, said("invalid_prompt"), Refused),
+        (400, said(message="no", kind="FAILED_PRECONDITION"), BillingFailed),
+        (400, {"error": {"details": [{"reason": "API_KEY_INVALID"}]}}, AuthFailed),
+        (403, {"error": {"details": [{"reason": "BILLING_DISABLED"}]}}, BillingFailed),
         (429, said(), RateLimited),
         (500, said(), Overloaded),
         (502, "<html>bad gateway</html>", Overloaded),
@@ -154,6 +164,20 @@ def test_a_missing_model_is_named() -> None:
 )
 def test_the_wait_that_a_provider_names(headers: dict[str, str], expected: float | None) -> None:
     assert error(429, None, headers).retry_after == expected
+
+
+@pytest.mark.parametrize(
+    ("delay", "expected"),
+    [("34.5s", 34.5), ("0s", 0.0), ("7200s", 3600.0), ("soon", None), (None, None), (7, 7.0)],
+)
+def test_the_wait_that_stands_in_the_details(delay: object, expected: float | None) -> None:
+    detail = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}
+    assert error(429, {"error": {"details": [detail]}}).retry_after == expected
+
+
+def test_a_header_goes_before_the_wait_in_the_details() -> None:
+    body = {"error": {"details": [{"retryDelay": "9s"}]}}
+    assert error(429, body, {"retry-after": "3"}).retry_after == 3.0
 
 
 def test_a_wait_named_as_a_date_counts_from_now() -> None:

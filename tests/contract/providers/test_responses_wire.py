@@ -1,0 +1,445 @@
+"""OpenAI Responses through the SDK: items that go back, odd streams, errors inside a 200."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from habakkuk.core.errors import LlmError
+from habakkuk.core.interrupt import Interrupt
+from habakkuk.llm.contract import (
+    BadRequest,
+    ContextOverflow,
+    Dialect,
+    Endpoint,
+    NetworkFailed,
+    Overloaded,
+    Profile,
+    RateLimited,
+    Refused,
+    RequestTooLarge,
+)
+from habakkuk.llm.providers.responses.adapter import build
+from habakkuk.llm.types import (
+    Block,
+    Finished,
+    LlmRequest,
+    Media,
+    Message,
+    Opaque,
+    Payload,
+    Role,
+    StopReason,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    Usage,
+    blocks_from_json,
+    blocks_to_json,
+)
+from tests.fakes.model_responses import (
+    added,
+    call,
+    called,
+    counted,
+    done,
+    end,
+    event,
+    failed,
+    incomplete,
+    message,
+    piece,
+    reasoned,
+    response,
+    searched,
+    spoken,
+    start,
+    thought,
+)
+from tests.fakes.model_script import Part, Reply, sse
+from tests.fakes.model_server import ModelServer
+
+ADD = ToolSpec("add", "Adds.", {"type": "object"})
+THINKER = Profile(efforts=("low", "high"), hosted_web=True)
+HI = spoken("Hi")
+
+
+def user(*blocks: Block) -> Message:
+    return Message(Role.USER, blocks)
+
+
+def said(text: str) -> Message:
+    return user(Text(text=text))
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with ModelServer() as server:
+        yield server
+
+
+def request(*messages: Message, **more: Any) -> LlmRequest:
+    return LlmRequest("Be brief.", messages or (said("hello"),), **more)
+
+
+def ask(
+    server: ModelServer,
+    *parts: Part,
+    asked: LlmRequest | None = None,
+    model: str = "m",
+    profile: Profile | None = None,
+    dialect: Dialect | None = None,
+    **kind: Any,
+) -> Finished:
+    """Answer with these parts and return the end of the stream."""
+    if parts:
+        server.script = lambda _: Reply(parts, **kind)
+    endpoint = Endpoint("mine", server.base_url, "k", dialect=dialect or Dialect())
+    provider = build(endpoint)
+    try:
+        *_, last = provider.stream(model, asked or request(), profile or Profile(), Interrupt())
+    finally:
+        provider.close()
+    assert isinstance(last, Finished)
+    return last
+
+
+def body(server: ModelServer, asked: LlmRequest | None = None, **more: Any) -> dict[str, Any]:
+    """Return what is sent."""
+    ask(server, *start(), *HI, *end(), asked=asked, **more)
+    assert server.violations == []
+    return server.requests[-1].body
+
+
+def stored(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    """Return blocks as the store gives them back."""
+    return blocks_from_json(json.loads(json.dumps(blocks_to_json(blocks))))
+
+
+# Requests.
+
+
+def test_the_body_and_the_address_on_the_wire(server: ModelServer) -> None:
+    assert body(server, request(tools=(ADD,))) == {
+        "model": "m",
+        "stream": True,
+        "store": False,
+        "instructions": "Be brief.",
+        "input": [
+            {
+                "type": "message",
+                "role": "user",
+                "content": [{"type": "input_text", "text": "hello"}],
+            }
+        ],
+        "tools": [
+            {
+                "type": "function",
+                "name": "add",
+                "description": "Adds.",
+                "parameters": {"type": "object"},
+                "strict": False,
+            }
+        ],
+    }
+    assert server.requests[0].path == "/v1/responses"
+    assert server.requests[0].headers["authorization"] == "Bearer k"
+
+
+def test_what_only_models_that_reason_take(server: ModelServer) -> None:
+    sent = body(server, request(effort="high"), profile=THINKER)
+    assert sent["reasoning"] == {"effort": "high", "summary": "auto"}
+    assert sent["include"] == ["reasoning.encrypted_content"]
+
+
+def test_limits_and_the_cache_key(server: ModelServer) -> None:
+    asked = request(max_tokens=50, cache_key="session-1")
+    sent = body(server, asked, profile=Profile(max_tokens=200), dialect=Dialect(cache_key=True))
+    assert (sent["max_output_tokens"], sent["prompt_cache_key"]) == (50, "session-1")
+
+
+def test_a_call_and_its_result_have_the_documented_shape(server: ModelServer) -> None:
+    call_1 = ToolCall(id="call_1", name="add", input={"b": 2, "a": 1})
+    talk = (
+        said("1+1?"),
+        Message(Role.ASSISTANT, (Text(text="Let me see."), call_1)),
+        user(ToolResult(call_id="call_1", text="2"), Text(text="and hurry")),
+    )
+    assert body(server, request(*talk))["input"][1:] == [
+        {"type": "message", "role": "assistant", "content": "Let me see."},
+        {
+            "type": "function_call",
+            "call_id": "call_1",
+            "name": "add",
+            "arguments": '{"a":1,"b":2}',
+        },
+        {"type": "function_call_output", "call_id": "call_1", "output": "2"},
+        {
+            "type": "message",
+            "role": "user",
+            "content": [{"type": "input_text", "text": "and hurry"}],
+        },
+    ]
+
+
+def test_files_have_the_documented_shape(server: ModelServer) -> None:
+    files = {"i": Payload("image/png", b"png"), "p": Payload("application/pdf", b"pdf")}
+    blocks = (
+        Media(blob="i", mime="image/png"),
+        Media(blob="p", mime="application/pdf", name="a.pdf"),
+    )
+    image, paper = (base64.b64encode(data).decode() for data in (b"png", b"pdf"))
+    assert body(server, request(user(*blocks), payloads=files))["input"][0]["content"] == [
+        {"type": "input_image", "detail": "auto", "image_url": f"data:image/png;base64,{image}"},
+        {
+            "type": "input_file",
+            "filename": "a.pdf",
+            "file_data": f"data:application/pdf;base64,{paper}",
+        },
+    ]
+
+
+def test_hosted_search_stands_before_the_functions(server: ModelServer) -> None:
+    sent = body(server, request(tools=(ADD,), web=True), profile=THINKER)
+    assert [tool["type"] for tool in sent["tools"]] == ["web_search", "function"]
+
+
+# Items that go back.
+
+
+def test_reasoning_goes_back_as_it_came_in_its_place(server: ModelServer) -> None:
+    item = thought("hm", sealed="gAAAA-secret")
+    first = ask(server, *start(), added(item), done(item), *called("c1", "{}", index=1), *end())
+    assert [block.type for block in first.blocks] == ["thinking", "opaque", "tool_call"]
+    talk = (
+        said("hello"),
+        Message(Role.ASSISTANT, stored(first.blocks)),
+        user(ToolResult(call_id="c1", text="2")),
+    )
+    sent = body(server, request(*talk))["input"]
+    assert sent[1] == item
+    assert [one["type"] for one in sent[2:]] == ["function_call", "function_call_output"]
+
+
+def test_reasoning_that_nothing_follows_is_left_out(server: ModelServer) -> None:
+    item = thought("hm", sealed="gAAAA-secret")
+    cut = ask(server, *start(), added(item), done(item), *incomplete("max_output_tokens"))
+    assert cut.stop is StopReason.LENGTH
+    talk = (said("hello"), Message(Role.ASSISTANT, cut.blocks), said("go on"))
+    assert "secret" not in json.dumps(body(server, request(*talk)))
+
+
+def test_reasoning_without_its_encrypted_content_is_only_shown(server: ModelServer) -> None:
+    finished = ask(server, *start(), *reasoned("one", "two"), *spoken("Hi", index=1), *end())
+    assert finished.blocks == (
+        Thinking(text="one\n\ntwo", provider="mine"),
+        Text(text="Hi"),
+    )
+
+
+def test_the_phase_of_a_text_goes_back_with_it(server: ModelServer) -> None:
+    parts = [*spoken("Looking.", phase="commentary"), *called("c1", "{}", index=1)]
+    first = ask(server, *start(), *parts, *end())
+    assert first.blocks[0] == Text(text="Looking.")
+    talk = (
+        said("hello"),
+        Message(Role.ASSISTANT, stored(first.blocks)),
+        user(ToolResult(call_id="c1", text="2")),
+    )
+    sent = body(server, request(*talk))["input"]
+    assert sent[1] == {
+        "type": "message",
+        "role": "assistant",
+        "content": "Looking.",
+        "phase": "commentary",
+    }
+    assert "phase" not in json.dumps(body(server, request(*talk), model="other"))
+
+
+def test_a_search_goes_back_as_it_came(server: ModelServer) -> None:
+    item = searched("weather")
+    first = ask(server, *start(), added(item), done(item), *spoken("Rain.", index=1), *end())
+    talk = (said("x"), Message(Role.ASSISTANT, stored(first.blocks)), said("y"))
+    assert body(server, request(*talk))["input"][1] == item
+
+
+def test_an_item_that_cannot_be_stored_to_the_letter_is_given_up_and_told(
+    server: ModelServer,
+) -> None:
+    item = thought("a\x00", sealed="gAAAA")
+    finished = ask(server, *start(), added(item), done(item), *spoken("Hi", index=1), *end())
+    assert not any(isinstance(block, Opaque) for block in finished.blocks)
+    assert any("reasoning" in notice for notice in finished.notices)
+
+
+def refusing(server: ModelServer, message: str, param: str | None = None) -> None:
+    """Refuse the first request with this error, and answer the next."""
+    error = {"message": message, "type": "invalid_request_error", "param": param, "code": None}
+    refused = json.dumps({"error": error}).encode()
+    server.script = lambda recorded: (
+        Reply([refused], 400, content_type="application/json")
+        if recorded.id == 0
+        else Reply([*start(), *HI, *end()])
+    )
+
+
+def test_items_that_cannot_be_verified_are_left_out_in_one_more_request(
+    server: ModelServer,
+) -> None:
+    refusing(server, "The encrypted content gAAA... could not be verified.")
+    sealed = Opaque(provider="mine", model="m", data=thought("hm", sealed="gAAAA"))
+    talk = (said("x"), Message(Role.ASSISTANT, (sealed, Text(text="Hi"))), said("y"))
+    assert ask(server, asked=request(*talk)).blocks == (Text(text="Hi"),)
+    assert "gAAAA" in json.dumps(server.requests[0].body)
+    assert "gAAAA" not in json.dumps(server.requests[1].body)
+
+
+def test_summaries_that_are_refused_are_not_asked_for_again(server: ModelServer) -> None:
+    refusing(
+        server,
+        "Your organization must be verified to generate reasoning summaries.",
+        "reasoning.summary",
+    )
+    provider = build(Endpoint("mine", server.base_url, "k"))
+    for _ in range(2):
+        list(provider.stream("m", request(effort="low"), THINKER, Interrupt()))
+    provider.close()
+    asked = [recorded.body["reasoning"] for recorded in server.requests]
+    assert asked == [{"effort": "low", "summary": "auto"}, {"effort": "low"}, {"effort": "low"}]
+
+
+def test_another_bad_request_is_not_repeated(server: ModelServer) -> None:
+    refusing(server, "Unknown parameter: 'x'.")
+    with pytest.raises(BadRequest, match="Unknown parameter"):
+        ask(server)
+    assert len(server.requests) == 1
+
+
+# Streams.
+
+
+def test_a_whole_answer_in_place_of_a_stream(server: ModelServer) -> None:
+    output = [message("Hi"), call("c1", '{"a": 1}', 1)]
+    whole = response("completed", output, usage=counted(4, 2))
+    finished = ask(server, json.dumps(whole, indent=1).encode(), content_type="application/json")
+    assert finished.blocks == (Text(text="Hi"), ToolCall(id="c1", name="add", input={"a": 1}))
+    assert finished.usage == Usage(4, 2)
+
+
+def test_a_last_event_that_holds_what_no_other_did(server: ModelServer) -> None:
+    assert ask(server, *start(), *end([message("Hi")])).blocks == (Text(text="Hi"),)
+
+
+def test_a_last_event_that_repeats_everything(server: ModelServer) -> None:
+    output = [message("Hi"), call("c1", "{}", 1)]
+    finished = ask(server, *start(), *HI, *called("c1", "{}", index=1), *end(output))
+    assert finished.blocks == (Text(text="Hi"), ToolCall(id="c1", name="add", input={}))
+
+
+def test_events_without_names(server: ModelServer) -> None:
+    whole = b"".join([*start(), *HI, *end()])
+    lines = [line + b"\n\n" for line in whole.split(b"\n") if line.startswith(b"data:")]
+    assert ask(server, *lines).blocks == (Text(text="Hi"),)
+
+
+def test_events_cut_anywhere_in_the_bytes(server: ModelServer) -> None:
+    whole = b"".join([*start(), *spoken("größer"), *end()])
+    parts = [whole[i : i + 7] for i in range(0, len(whole), 7)]
+    assert ask(server, *parts).blocks == (Text(text="größer"),)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        sse("[DONE]"),
+        sse([]),
+        sse("not json"),
+        event("response.queued", response=None),
+        event("response.new_kind.delta", delta={"deep": 1}),
+        event("response.output_item.added", item=None),
+        event("response.output_text.annotation.added", annotation={"type": "url_citation"}),
+        event("response.web_search_call.searching", item_id="ws_1", output_index=0),
+        event("response.output_text.delta", delta=None),
+        event("keepalive", sequence_number=3),
+    ],
+)
+def test_odd_events_change_nothing(server: ModelServer, odd: bytes) -> None:
+    finished = ask(server, odd, *start(), odd, *HI, odd, *end(), odd)
+    assert finished.blocks == (Text(text="Hi"),)
+    assert (finished.stop, finished.notices) == (StopReason.END, ())
+
+
+def test_a_refusal_in_words_is_one(server: ModelServer) -> None:
+    words = "I cannot help with that."
+    finished = ask(server, *start(), added(message("")), piece("refusal", words), *end())
+    assert (finished.stop, finished.blocks) == (StopReason.REFUSAL, (Text(text=words),))
+
+
+@pytest.mark.parametrize(
+    ("reason", "stop"),
+    [
+        ("max_output_tokens", StopReason.LENGTH),
+        ("content_filter", StopReason.REFUSAL),
+        ("max_messages", StopReason.UNKNOWN),
+    ],
+)
+def test_why_an_answer_is_not_whole(server: ModelServer, reason: str, stop: StopReason) -> None:
+    finished = ask(server, *start(), *HI, *incomplete(reason))
+    assert finished.stop is stop
+    assert finished.blocks[0] == Text(text="Hi")
+
+
+def test_an_answer_without_a_last_event_is_none(server: ModelServer) -> None:
+    with pytest.raises(NetworkFailed, match="ended before"):
+        ask(server, *start(), *HI, sse("[DONE]"))
+
+
+def test_usage_has_cached_written_and_reasoning_tokens(server: ModelServer) -> None:
+    usage = counted(20, 8, cached=5, reasoning=3, cache_write_tokens=2)
+    finished = ask(server, *start(), *HI, *end(usage=usage))
+    assert finished.usage == Usage(20, 8, cache_read=5, cache_write=2, reasoning=3)
+
+
+# Errors inside a 200.
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("server_error", Overloaded),
+        ("rate_limit_exceeded", RateLimited),
+        ("context_length_exceeded", ContextOverflow),
+        ("invalid_prompt", Refused),
+        ("bio_policy", Refused),
+        ("image_too_large", RequestTooLarge),
+        ("image_parse_error", RequestTooLarge),
+    ],
+)
+@pytest.mark.parametrize("shape", ["failed", "error"])
+def test_errors_inside_a_200_have_their_class(
+    server: ModelServer, code: str, expected: type[LlmError], shape: str
+) -> None:
+    told = {
+        "failed": failed(code),
+        "error": event("error", code=code, message="no", param=None, sequence_number=2),
+    }
+    with pytest.raises(expected):
+        ask(server, *start(), told[shape])
+
+
+def test_an_answer_that_was_cancelled_there_is_a_failure(server: ModelServer) -> None:
+    cancelled = event("response.cancelled", response=response("cancelled"))
+    with pytest.raises(Overloaded):
+        ask(server, *start(), *HI, cancelled)
+
+
+def test_a_whole_answer_that_failed_is_a_failure(server: ModelServer) -> None:
+    whole = response("failed", error={"code": "rate_limit_exceeded", "message": "slow down"})
+    with pytest.raises(RateLimited):
+        ask(server, json.dumps(whole).encode(), content_type="application/json")

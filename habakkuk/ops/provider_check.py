@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 
 import httpx2
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.llm.contract import Endpoint
@@ -22,6 +23,9 @@ _TOKENS = 64
 _QUESTION = "Answer with one word: are you there?"
 # https://docs.anthropic.com/en/api/versioning: every request names a version.
 _MESSAGES_VERSION = "2023-06-01"
+# https://ai.google.dev/api/models: what a model can be asked for; others embed or draw.
+_ANSWERS = "generateContent"
+_VERSION = re.compile(r"/v\d\w*$")
 
 
 class _Model(BaseModel):
@@ -30,6 +34,15 @@ class _Model(BaseModel):
 
 class _Models(BaseModel):
     data: list[_Model]
+
+
+class _GeminiModel(BaseModel):
+    name: str
+    methods: list[str] = Field(default=[_ANSWERS], alias="supportedGenerationMethods")
+
+
+class _GeminiModels(BaseModel):
+    models: list[_GeminiModel]
 
 
 def try_model(endpoint: Endpoint, model: str) -> None:
@@ -68,13 +81,25 @@ def _read_models(client: httpx2.Client, endpoint: Endpoint) -> Sequence[str]:
             body += piece
             if len(body) > _MOST_BYTES:
                 return ()
-    return sorted(model.id for model in _Models.model_validate_json(bytes(body)).data)
+    return sorted(_names(bytes(body), endpoint))
+
+
+def _names(body: bytes, endpoint: Endpoint) -> Iterator[str]:
+    if endpoint.type == "gemini":
+        for model in _GeminiModels.model_validate_json(body).models:
+            if _ANSWERS in model.methods:
+                yield model.name.removeprefix("models/")
+    else:
+        yield from (model.id for model in _Models.model_validate_json(body).data)
 
 
 def _address(endpoint: Endpoint) -> str:
     base = endpoint.base_url.rstrip("/")
     if endpoint.type == "anthropic":
         return base.removesuffix("/v1") + "/v1/models?limit=1000"
+    if endpoint.type == "gemini":
+        versioned = base if _VERSION.search(base) else f"{base}/v1beta"
+        return f"{versioned}/models?pageSize=1000"
     return base + "/models"
 
 
@@ -83,6 +108,8 @@ def _headers(endpoint: Endpoint) -> dict[str, str]:
     if endpoint.type == "anthropic":
         headers["anthropic-version"] = _MESSAGES_VERSION
         key = {"x-api-key": endpoint.api_key}
+    elif endpoint.type == "gemini":
+        key = {"x-goog-api-key": endpoint.api_key}
     else:
         key = {"authorization": f"Bearer {endpoint.api_key}"}
     return (key if endpoint.api_key else {}) | headers

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
-from flask import Request, current_app
+from flask import Request
 from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 
 from habakkuk.core.errors import Invalid
@@ -39,12 +39,14 @@ class StrictRequest(Request):
         return self.strict_body
 
 
-def take_body(request: StrictRequest) -> None:
-    """Read and check the body of a request that may have one. Raises Refused and Invalid."""
+def take_body(request: StrictRequest, limit: int) -> None:
+    """Read and check the body of a request that may have one, of at most `limit` bytes.
+
+    Raises Refused and Invalid.
+    """
     if request.method not in {"POST", "PUT", "PATCH", "DELETE"}:
         return
     length = request.content_length
-    limit = cast("int", current_app.config["MAX_CONTENT_LENGTH"])
     if length is not None and length > limit:
         raise Refused(413, _too_large(limit))
     chunked = "chunked" in request.headers.get("Transfer-Encoding", "").lower()

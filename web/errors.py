@@ -22,7 +22,8 @@ from habakkuk.core.errors import (
     UserError,
 )
 from habakkuk.core.log import get_logger
-from habakkuk.interop.openai_chat import RefusedParameter, error_body
+from habakkuk.interop.openai_chat import error_body
+from habakkuk.interop.refused import RefusedParameter
 from web.answers import json_answer
 from web.site import request_id
 

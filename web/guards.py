@@ -24,6 +24,9 @@ OPEN = "open"
 SIGNED_IN = "signed in"
 _NEEDS = "habakkuk_needs"
 _BYTES = "habakkuk_takes_bytes"
+_FILES = "habakkuk_takes_files"
+# Of JSON without files.
+_SMALL = 2_000_000
 _PROGRAMS = ("/api/", "/v1/")
 
 
@@ -45,6 +48,12 @@ def for_everybody_signed_in(view: View) -> View:
 def takes_bytes(view: View) -> View:
     """Mark a view that reads the body itself, since it is no JSON or its bytes are signed."""
     setattr(view, _BYTES, True)
+    return view
+
+
+def takes_files(view: View) -> View:
+    """Mark a view whose JSON may hold files and be as large as the config allows."""
+    setattr(view, _FILES, True)
     return view
 
 
@@ -130,8 +139,11 @@ def _check_scope(found: Principal, mark: Scope | str | None) -> None:
 
 
 def _body() -> None:
-    if request.routing_exception is None and not getattr(_view(), _BYTES, False):
-        take_body(cast("StrictRequest", request))
+    view = _view()
+    if request.routing_exception is None and not getattr(view, _BYTES, False):
+        limit = cast("int", current_app.config["MAX_CONTENT_LENGTH"])
+        most = limit if getattr(view, _FILES, False) else min(limit, _SMALL)
+        take_body(cast("StrictRequest", request), most)
 
 
 def _view() -> Callable[..., Any] | None:

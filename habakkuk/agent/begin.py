@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -11,10 +11,10 @@ from habakkuk.agent.run import TurnRun
 from habakkuk.conversations.shelf import automatic_title
 from habakkuk.conversations.store import hotpath, turns
 from habakkuk.conversations.store.hotpath import Taken
-from habakkuk.conversations.types import Outcome, StoredMessage
+from habakkuk.conversations.types import Outcome, Said, StoredMessage
 from habakkuk.db.engine import Work
 from habakkuk.jobs.types import JobState
-from habakkuk.llm.types import Message, Role, Text, blocks_from_json
+from habakkuk.llm.types import Block, Media, Message, Role, Text, blocks_from_json
 
 
 def begin(run: TurnRun, work: Work, taken: Taken) -> list[StoredMessage] | None:
@@ -35,17 +35,33 @@ def begin(run: TurnRun, work: Work, taken: Taken) -> list[StoredMessage] | None:
         spoken = Message(Role.USER, messages.pop().blocks + spoken.blocks)
     messages.append(spoken)
     parts = [asdict(part) for part in run.parts] if run.frozen is None else []
-    title = automatic_title(taken.messages[0][0])
+    title = _title(taken.messages[0])
     hotpath.open_transcript(work, taken, messages, run.prompt, parts, title)
     return hotpath.as_stored(turn, messages, taken.length)
 
 
-def user_message(taken: Sequence[tuple[str, datetime]], zone: ZoneInfo) -> Message:
-    """Return the messages as one, led by the time of the first: time never enters the prompt."""
-    note = Text(text=f"[{_stamp(taken[0][1], zone)}]\n", note=True)
-    bodies = [body for body, _ in taken]
-    texts = [Text(text=body + "\n") for body in bodies[:-1]] + [Text(text=bodies[-1])]
-    return Message(Role.USER, (note, *texts))
+def user_message(taken: Sequence[Said], zone: ZoneInfo) -> Message:
+    """Return the messages as one, led by the time of the first: time never enters the prompt.
+
+    The files of each stand before its text.
+    """
+    note = Text(text=f"[{_stamp(taken[0].at, zone)}]\n", note=True)
+    last = len(taken) - 1
+    blocks = [block for n, said in enumerate(taken) for block in _blocks(said, ends=n == last)]
+    return Message(Role.USER, (note, *blocks))
+
+
+def _blocks(said: Said, *, ends: bool) -> Iterator[Block]:
+    for file in said.files:
+        yield Media(blob=file.blob, mime=file.mime, name=file.name)
+    if said.text or not said.files:
+        yield Text(text=said.text if ends else said.text + "\n")
+
+
+def _title(said: Said) -> str:
+    """Return the title of a session that begins so."""
+    named = next((file.name for file in said.files if file.name), "")
+    return automatic_title(said.text if said.text.strip() else named)
 
 
 def _stamp(moment: datetime, zone: ZoneInfo) -> str:

@@ -18,11 +18,13 @@ from habakkuk.conversations.store.activity import Activity
 from habakkuk.conversations.store.steps import ShownTurn
 from habakkuk.conversations.types import (
     Address,
+    Attached,
     ChatMessage,
     Conversation,
     Session,
     StoredMessage,
     Turn,
+    files_of,
 )
 from habakkuk.core.errors import NotFound
 from habakkuk.db.engine import Database
@@ -117,6 +119,14 @@ class Conversations:
     ) -> Sequence[ChatMessage]:
         """Return the newest chat messages, oldest first, those before `before` when it is given."""
         return chat.last(self._database, conversation_id, before or 2**62, limit)
+
+    def file(self, conversation_id: str, seq: int, number: int) -> Attached:
+        """Return a file of a chat message. The caller has checked the person. Raises NotFound."""
+        row = chat.one(self._database, conversation_id, seq)
+        files = files_of(row.data) if row is not None else ()
+        if number >= len(files):
+            raise NotFound("there is no such file")
+        return files[number]
 
     def open_turns(self, session_id: str) -> Sequence[tuple[str, str]]:
         """Return (turn, job state) of a session's turns that have not ended, in order."""

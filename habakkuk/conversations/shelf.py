@@ -16,6 +16,7 @@ from habakkuk.conversations.types import (
     ChatMessage,
     ChatState,
     Conversation,
+    files_of,
 )
 from habakkuk.core.errors import Conflict, Invalid, NotFound
 from habakkuk.core.text import clean, shorten
@@ -131,7 +132,8 @@ def _as_markdown(message: ChatMessage, agent: str) -> str:
     kind = "" if message.kind is ChatKind.MESSAGE else f" ({message.kind})"
     note = message.data.get("notice")
     ends = f"\n\n*{note}*" if isinstance(note, str) and note else ""
-    return f"\n## {who}{kind}, {_moment(message.created)}\n\n{message.body}{ends}\n"
+    files = "".join(f"*File: {file.name or file.mime}*\n\n" for file in files_of(message.data))
+    return f"\n## {who}{kind}, {_moment(message.created)}\n\n{files}{message.body}{ends}\n"
 
 
 def _moment(moment: datetime) -> str:

@@ -99,6 +99,34 @@ class ChatState(StrEnum):
     SENT = "sent"
 
 
+# The key of a chat message's data under which its files stand.
+FILES = "files"
+
+
+@dataclass(frozen=True)
+class Attached:
+    """A file of a chat message: a blob, what it is, how it is called, and its size in bytes."""
+
+    blob: str
+    mime: str
+    name: str | None
+    size: int
+
+
+def files_of(data: dict[str, Any]) -> tuple[Attached, ...]:
+    """Return the files that a chat message's data names."""
+    return tuple(Attached(**one) for one in data.get(FILES, ()))
+
+
+@dataclass(frozen=True)
+class Said:
+    """A message that a turn has taken."""
+
+    text: str
+    at: datetime
+    files: tuple[Attached, ...] = ()
+
+
 @dataclass(frozen=True)
 class ChatMessage:
     """One row of a conversation's log; `seq` orders it."""
@@ -132,6 +160,39 @@ class NewChatMessage:
     turn_id: str | None = None
     target: Target | None = None
     outside: str = ""
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """A message to accept, and the turn that it opens (`opens`) or joins.
+
+    `agents` are those that the conversation may have; another one needs a switch first.
+    """
+
+    address: Address
+    message: NewChatMessage
+    turn_id: str
+    agents: Sequence[str]
+    origin: str
+    reply_to: dict[str, Any]
+    payload: dict[str, Any]
+    kind: str
+    queue: str
+    session_id: str | None = None
+    opens: bool = True
+    joinable: bool = False
+    delay: float = 0.0
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """Where an accepted message stands, who answers it, and since when the turn is there."""
+
+    conversation_id: str
+    session_id: str
+    seq: int
+    agent: str
+    at: datetime
 
 
 class Outcome(StrEnum):

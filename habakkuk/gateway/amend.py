@@ -5,7 +5,14 @@ from __future__ import annotations
 from habakkuk.accounts.types import Principal
 from habakkuk.conversations.service import Conversations
 from habakkuk.conversations.store import addresses, chat, turns
-from habakkuk.conversations.types import Address, Author, ChatKind, ChatState, Conversation
+from habakkuk.conversations.types import (
+    Address,
+    Author,
+    ChatKind,
+    ChatState,
+    Conversation,
+    files_of,
+)
 from habakkuk.core.errors import Conflict, Invalid, NotFound
 from habakkuk.core.ids import derive
 from habakkuk.core.text import clean
@@ -65,7 +72,13 @@ class Amendments:
             raise Invalid(_NOTHING)
         once = derive("retry", found.id, str(found.next_seq))
         inbound = Inbound(
-            address, principal.user, last.body, address.channel, remote_id=once, commands=False
+            address,
+            principal.user,
+            last.body,
+            address.channel,
+            remote_id=once,
+            commands=False,
+            files=files_of(last.data),
         )
         return self._gateway.admit(inbound)
 

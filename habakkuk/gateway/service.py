@@ -13,7 +13,10 @@ from habakkuk.commands.contract import Command, CommandContext, Health, Server
 from habakkuk.commands.registry import CommandRegistry, allowed
 from habakkuk.conversations.store import addresses, chat, hotpath, turns
 from habakkuk.conversations.types import (
+    FILES,
     TARGET,
+    Acceptance,
+    Accepted,
     Address,
     Author,
     ChatKind,
@@ -34,6 +37,7 @@ from habakkuk.jobs.types import Queue
 
 _DONE = {Answer.ONCE: "Allowed once", Answer.SESSION: "Allowed", Answer.DENY: "Not allowed"}
 _READING_SECONDS = 1.0
+MOST_FILES = 20
 _WAITS = (
     "Your message is kept and comes after the open question. Answer that with yes or no, or end it"
     " with /stop."
@@ -95,7 +99,9 @@ class Gateway:
 
     def _admitted(self, inbound: Inbound) -> Admitted:
         self._check(inbound)
-        matched = self._commands.match(inbound.text) if inbound.commands else None
+        # Who sends a file says something of it.
+        commands = inbound.commands and not inbound.files
+        matched = self._commands.match(inbound.text) if commands else None
         if matched is None:
             return self._answer(inbound) or self._admit_message(inbound)
         command, arguments = matched
@@ -115,7 +121,8 @@ class Gateway:
         With several questions open it answers the oldest, which is the one that is shown. A
         question of this very moment cannot have been read: what was said is about another.
         """
-        said = read_words(inbound.text) if inbound.commands and inbound.approves else None
+        answers = inbound.commands and inbound.approves and not inbound.files
+        said = read_words(inbound.text) if answers else None
         if said is None:
             return None
         with self._database.transaction() as work:
@@ -167,9 +174,7 @@ class Gateway:
             self._jobs.announce(asked.queue, asked.turn_id)
         return admitted
 
-    def _accept_at_once(
-        self, inbound: Inbound, asked: hotpath.Acceptance
-    ) -> hotpath.Accepted | None:
+    def _accept_at_once(self, inbound: Inbound, asked: Acceptance) -> Accepted | None:
         """Accept in one statement, at an address that is there or at a new one."""
         accepted = None if inbound.fresh else hotpath.accept(self._database, asked)
         if accepted is not None or inbound.remote_id or inbound.session_id:
@@ -178,7 +183,7 @@ class Gateway:
         conversation = _conversation_id(inbound.address)
         return hotpath.open_and_accept(self._database, asked, conversation, random_id("ses"), agent)
 
-    def _admit_slowly(self, inbound: Inbound, asked: hotpath.Acceptance) -> Admitted:
+    def _admit_slowly(self, inbound: Inbound, asked: Acceptance) -> Admitted:
         with self._database.transaction() as work:
             found = self._locked(work, inbound)
             self._save_cursor(work, inbound)
@@ -198,8 +203,8 @@ class Gateway:
         work: Work,
         conversation: Conversation,
         inbound: Inbound,
-        asked: hotpath.Acceptance,
-    ) -> hotpath.Acceptance:
+        asked: Acceptance,
+    ) -> Acceptance:
         """Let the message join the person's turn that has not begun, when there is one."""
         session = inbound.session_id or conversation.session_id
         open_turn = turns.joinable(work, conversation.id, session, inbound.user.id)
@@ -207,9 +212,9 @@ class Gateway:
             return asked
         return replace(asked, turn_id=open_turn, opens=False)
 
-    def _acceptance(self, inbound: Inbound) -> hotpath.Acceptance:
+    def _acceptance(self, inbound: Inbound) -> Acceptance:
         config = self._config
-        return hotpath.Acceptance(
+        return Acceptance(
             address=inbound.address,
             message=NewChatMessage(
                 Author.USER,
@@ -217,6 +222,7 @@ class Gateway:
                 ChatState.QUEUED,
                 user_id=inbound.user.id,
                 remote_id=inbound.remote_id,
+                data={FILES: [asdict(file) for file in inbound.files]} if inbound.files else {},
             ),
             turn_id=_turn_id(inbound),
             agents=[inbound.agent] if inbound.agent else list(config.agents),
@@ -235,17 +241,19 @@ class Gateway:
         if inbound.cursor is not None:
             store.save_cursor(work, inbound.address, inbound.cursor)
 
-    def check_text(self, text: str) -> None:
-        """Raise Invalid for a message that is empty or too large."""
+    def check_text(self, text: str, *, files: int = 0) -> None:
+        """Raise Invalid for a message that is too large, or empty and without files."""
         size = len(text.encode())
         limit = self._config.gateway.max_message_bytes
         if size > limit:
             raise Invalid(f"the message has {size:,} bytes; at most {limit:,} are accepted")
-        if not text.strip():
+        if not text.strip() and not files:
             raise Invalid(_EMPTY)
 
     def _check(self, inbound: Inbound) -> None:
-        self.check_text(inbound.text)
+        self.check_text(inbound.text, files=len(inbound.files))
+        if len(inbound.files) > MOST_FILES:
+            raise Invalid(f"a message has at most {MOST_FILES} files")
         if inbound.agent is not None and inbound.agent not in self._config.agents:
             names = ", ".join(self._config.agents)
             raise Invalid(f"there is no agent {inbound.agent!r}; the agents are: {names}")
@@ -376,7 +384,7 @@ def _reply_row(inbound: Inbound, text: str) -> NewChatMessage:
     )
 
 
-def _admitted(asked: hotpath.Acceptance, accepted: hotpath.Accepted) -> Admitted:
+def _admitted(asked: Acceptance, accepted: Accepted) -> Admitted:
     return Admitted(
         accepted.conversation_id,
         accepted.session_id,

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from habakkuk.accounts.types import User
-from habakkuk.conversations.types import Address, Target
+from habakkuk.conversations.types import Address, Attached, Target
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Inbound:
     continues that session whatever the conversation's current one is. `attended`: the person can
     be asked while the turn runs; without it what needs approval is denied at once. `approves`: a
     yes or no of theirs answers an open question, as far as their role goes. `target` is where
-    answers go outside, None where they are only shown here. `seed` is what a new
-    session starts with, as transcript JSON. `fresh`: the address was made up
-    for this message. `agent` None keeps the conversation's agent.
+    answers go outside, None where they are only shown here. The bytes of `files` are stored
+    before. `seed` is what a new session starts with, as transcript JSON. `fresh`: the address was
+    made up for this message. `agent` None keeps the conversation's agent.
     """
 
     address: Address
@@ -43,6 +43,7 @@ class Inbound:
     commands: bool = True
     attended: bool = False
     approves: bool = False
+    files: tuple[Attached, ...] = ()
     seed: list[dict[str, Any]] = field(default_factory=list)
     reply_to: dict[str, Any] = field(default_factory=dict)
     target: Target | None = None

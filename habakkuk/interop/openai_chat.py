@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
-from habakkuk.core.errors import Invalid
+from habakkuk.blobs.incoming import IncomingFile
+from habakkuk.conversations.types import Attached
 from habakkuk.core.ids import derive
-from habakkuk.llm.types import Message, Role, Text, Usage, blocks_to_json
+from habakkuk.interop.openai_parts import Part, file_of, text_of
+from habakkuk.interop.refused import RefusedParameter
+from habakkuk.llm.types import Block, Media, Role, Text, Usage, blocks_to_json
 
 MODEL_PREFIX = "habakkuk/"
 _INSTRUCTIONS = "[Instructions from the client]\n"
 _BEGUN = "[The client's conversation begins with an answer]"
+# Files apart, which may make a request far larger.
+_MOST_TEXT = 2_000_000
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT}
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=True)
-
-    type: str = Field(max_length=100)
-    text: str | None = None
 
 
 class ClientMessage(BaseModel):
@@ -32,7 +30,7 @@ class ClientMessage(BaseModel):
     model_config = ConfigDict(extra="ignore", strict=True)
 
     role: str = Field(max_length=100)
-    content: str | list[_Part] | None = None
+    content: str | list[Part] | None = None
 
 
 class StreamOptions(BaseModel):
@@ -72,22 +70,26 @@ class CompletionError(BaseModel):
     error: ErrorDetail
 
 
-class RefusedParameter(Invalid):
-    """A request asks for something that is not offered; `param` names where."""
-
-    def __init__(self, message: str, param: str) -> None:
-        """Keep the parameter for the error's shape."""
-        super().__init__(message)
-        self.param = param
-
-
 @dataclass(frozen=True)
 class Ask:
-    """A request understood: the text to answer, and what a new session starts with."""
+    """A request understood: the text and files to answer, and what a new session starts with.
+
+    `stored` are all the files that must be stored before, those of earlier messages among them.
+    """
 
     text: str
     seed: list[dict[str, Any]] = field(default_factory=list)
     fingerprint: str = ""
+    files: tuple[Attached, ...] = ()
+    stored: tuple[IncomingFile, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Content:
+    """What one message says."""
+
+    text: str
+    files: tuple[IncomingFile, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -118,12 +120,21 @@ def read(request: CompletionRequest) -> Ask:
         )
     if request.n is not None and request.n != 1:
         raise RefusedParameter("one answer a request is given; leave out `n` or send 1", "n")
-    texts = [_text(message, place) for place, message in enumerate(request.messages)]
-    last = len(texts) - 1
+    said = [_content(message, place) for place, message in enumerate(request.messages)]
+    if sum(len(content.text) for content in said) > _MOST_TEXT:
+        raise RefusedParameter(
+            f"the messages have more than {_MOST_TEXT:,} characters of text", "messages"
+        )
+    last = len(said) - 1
     if request.messages[last].role != "user":
         raise RefusedParameter("the last message must have the role user", f"messages.{last}.role")
-    seed = _seed(request.messages[:-1], texts[:-1])
-    return Ask(texts[last], seed, _fingerprint(request))
+    return Ask(
+        said[last].text,
+        _seed(request.messages[:-1], said[:-1]),
+        _fingerprint(request),
+        tuple(Attached(one.blob, one.mime, one.name, len(one.data)) for one in said[last].files),
+        tuple(one for content in said for one in content.files),
+    )
 
 
 def agent_of(model: str, agents: Iterable[str], default: str) -> str:
@@ -132,7 +143,7 @@ def agent_of(model: str, agents: Iterable[str], default: str) -> str:
     return name if model.startswith(MODEL_PREFIX) and name in set(agents) else default
 
 
-def _text(message: ClientMessage, place: int) -> str:
+def _content(message: ClientMessage, place: int) -> _Content:
     if message.role not in {"system", "developer", *_ROLES}:
         raise RefusedParameter(
             f"the role {message.role[:40]!r} is not accepted; send system, developer, user and"
@@ -140,42 +151,50 @@ def _text(message: ClientMessage, place: int) -> str:
             f"messages.{place}.role",
         )
     if isinstance(message.content, str):
-        return message.content
-    parts = message.content or []
-    for number, part in enumerate(parts):
-        if part.type != "text" or part.text is None:
-            raise RefusedParameter(
-                f"content of the type {part.type[:40]!r} is not accepted; send text",
-                f"messages.{place}.content.{number}",
-            )
-    return "\n".join(part.text or "" for part in parts)
+        return _Content(message.content)
+    texts: list[str] = []
+    files: list[IncomingFile] = []
+    for number, part in enumerate(message.content or []):
+        where = f"messages.{place}.content.{number}"
+        text = text_of(part)
+        if text is not None:
+            texts.append(text)
+        elif message.role != "user" and part.type in {"image_url", "file"}:
+            raise RefusedParameter("files may stand in user messages only", where)
+        else:
+            files.append(file_of(part, where))
+    return _Content("\n".join(texts), tuple(files))
 
 
-def _seed(messages: Sequence[ClientMessage], texts: Sequence[str]) -> list[dict[str, Any]]:
+def _seed(messages: Sequence[ClientMessage], said: Sequence[_Content]) -> list[dict[str, Any]]:
     """Return the earlier messages as transcript JSON that begins with the user and alternates."""
     notes = []
-    spoken: list[tuple[Role, list[str]]] = []
-    for message, text in zip(messages, texts, strict=True):
+    spoken: list[tuple[Role, list[Block]]] = []
+    for message, content in zip(messages, said, strict=True):
         role = _ROLES.get(message.role)
-        if not text.strip():
+        if not content.text.strip() and not content.files:
             continue
         if role is None:
-            notes.append(text)
+            notes.append(content.text)
         elif spoken and spoken[-1][0] is role:
-            spoken[-1][1].append("\n\n" + text)
+            spoken[-1][1].extend(_blocks(content, "\n\n"))
         else:
-            spoken.append((role, [text]))
-    begun = [_INSTRUCTIONS + "\n\n".join(notes) + "\n\n"] if notes else []
+            spoken.append((role, list(_blocks(content))))
+    begun: list[Block] = []
+    if notes:
+        begun = [Text(text=_INSTRUCTIONS + "\n\n".join(notes) + "\n\n")]
     if spoken and spoken[0][0] is Role.USER:
         spoken[0][1][:0] = begun
     elif spoken or begun:
-        spoken.insert(0, (Role.USER, begun or [_BEGUN]))
-    return [_stored(role, pieces) for role, pieces in spoken]
+        spoken.insert(0, (Role.USER, begun or [Text(text=_BEGUN)]))
+    return [{"role": str(role), "blocks": blocks_to_json(blocks)} for role, blocks in spoken]
 
 
-def _stored(role: Role, pieces: Sequence[str]) -> dict[str, Any]:
-    message = Message(role, tuple(Text(text=piece) for piece in pieces))
-    return {"role": str(role), "blocks": blocks_to_json(message.blocks)}
+def _blocks(content: _Content, before: str = "") -> Iterator[Block]:
+    for file in content.files:
+        yield Media(blob=file.blob, mime=file.mime, name=file.name)
+    if content.text.strip():
+        yield Text(text=before + content.text)
 
 
 def _fingerprint(request: CompletionRequest) -> str:

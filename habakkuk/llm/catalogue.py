@@ -38,7 +38,7 @@ class ListedProvider:
 
 
 def catalogue(selection: Selection, told: Iterable[ModelRef] = ()) -> tuple[ListedProvider, ...]:
-    """Return every provider that can be named; `told` are models that the providers tell of."""
+    """Return the providers that someone chose; `told` are models that the providers tell of."""
     told = tuple(told)
     found = (_listed(name, endpoint, selection, told) for name, endpoint in _ordered(selection))
     return tuple(found)
@@ -47,7 +47,8 @@ def catalogue(selection: Selection, told: Iterable[ModelRef] = ()) -> tuple[List
 def _ordered(selection: Selection) -> Iterator[tuple[str, Endpoint]]:
     """Yield those that agents use first."""
     used = dict.fromkeys(ref.provider for one in selection.agents.values() for ref in one.chain)
-    for name in dict.fromkeys([*used, *selection.endpoints]):
+    meant = selection.meant
+    for name in dict.fromkeys([*used, *(name for name in selection.endpoints if name in meant)]):
         yield name, selection.endpoints[name]
 
 

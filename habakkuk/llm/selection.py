@@ -58,12 +58,22 @@ class AgentModels:
 class Selection:
     """What Settings mean for models. `endpoints` holds every provider that can be named.
 
-    `defaults` names the model of each provider that has one.
+    `defaults` names the model of each provider that has one, `configured` those in config.yaml.
     """
 
     endpoints: Mapping[str, Endpoint]
     agents: Mapping[str, AgentModels]
     defaults: Mapping[str, str] = field(default_factory=dict)
+    configured: frozenset[str] = frozenset()
+
+    @property
+    def meant(self) -> frozenset[str]:
+        """The providers that someone chose: in the config, as an agent's, or by a key that does.
+
+        A key may open several presets, of which the others would only repeat the same models.
+        """
+        used = {ref.provider for one in self.agents.values() for ref in one.chain}
+        return self.configured | used | frozenset(self.defaults)
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -97,7 +107,12 @@ def select(settings: Settings) -> Selection:
         for name, endpoint in endpoints.items()
         if name in configured or name in used or endpoint.api_key or name == LOCAL_PROVIDER
     }
-    return Selection(endpoints=kept, agents=agents, defaults=dict(_defaults(kept, settings)))
+    return Selection(
+        endpoints=kept,
+        agents=agents,
+        defaults=dict(_defaults(kept, settings)),
+        configured=frozenset(configured),
+    )
 
 
 def _defaults(names: Iterable[str], settings: Settings) -> Iterator[tuple[str, str]]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import httpx2
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.llm.contract import Endpoint
@@ -23,21 +23,26 @@ _TOKENS = 64
 _QUESTION = "Answer with one word: are you there?"
 # https://docs.anthropic.com/en/api/versioning: every request names a version.
 _MESSAGES_VERSION = "2023-06-01"
-# Google names its models so, in either of its formats, and takes them with or without.
-_NAMED_SO = "models/"
+# https://ai.google.dev/api/models: what a model can be asked for; others embed or draw.
+_ANSWERS = "generateContent"
 _VERSION = re.compile(r"/v\d\w*$")
 
 
 class _Model(BaseModel):
-    id: str = ""
-    name: str = ""
+    id: str
 
 
 class _Models(BaseModel):
-    """The models of any format; Gemini's are `models`, each with a `name`."""
+    data: list[_Model]
 
-    data: list[_Model] = []
-    models: list[_Model] = []
+
+class _GeminiModel(BaseModel):
+    name: str
+    methods: list[str] = Field(default=[_ANSWERS], alias="supportedGenerationMethods")
+
+
+class _GeminiModels(BaseModel):
+    models: list[_GeminiModel]
 
 
 def try_model(endpoint: Endpoint, model: str) -> None:
@@ -76,9 +81,18 @@ def _read_models(client: httpx2.Client, endpoint: Endpoint) -> Sequence[str]:
             body += piece
             if len(body) > _MOST_BYTES:
                 return ()
-    found = _Models.model_validate_json(bytes(body))
-    names = (model.id or model.name for model in (*found.data, *found.models))
-    return sorted(name.removeprefix(_NAMED_SO) for name in names if name)
+    return sorted(_names(bytes(body), endpoint))
+
+
+def _names(body: bytes, endpoint: Endpoint) -> Iterator[str]:
+    if endpoint.type == "gemini":
+        for model in _GeminiModels.model_validate_json(body).models:
+            if _ANSWERS in model.methods:
+                yield model.name.removeprefix("models/")
+    else:
+        # Google names its models so in this format, too.
+        models = _Models.model_validate_json(body).data
+        yield from (model.id.removeprefix("models/") for model in models)
 
 
 def _address(endpoint: Endpoint) -> str:
@@ -86,8 +100,8 @@ def _address(endpoint: Endpoint) -> str:
     if endpoint.type == "anthropic":
         return base.removesuffix("/v1") + "/v1/models?limit=1000"
     if endpoint.type == "gemini":
-        versioned = base if _VERSION.search(base) else base + "/v1"
-        return versioned + "/models?pageSize=1000"
+        versioned = base if _VERSION.search(base) else f"{base}/v1beta"
+        return f"{versioned}/models?pageSize=1000"
     return base + "/models"
 
 

@@ -41,11 +41,19 @@ class Query(BaseModel):
         return super().model_json_schema()
 
 
+class FileBody(Body):
+    """An image or a PDF inside a message: its bytes in base64, as a data: URI or alone."""
+
+    data: str
+    name: str | None = Field(default=None, max_length=1000)
+
+
 class SendBody(Body):
     """A message to a conversation. The same `id` again changes nothing."""
 
     conversation: ConversationName
     text: str
+    files: list[FileBody] = Field(default=[], max_length=20)
     agent: str | None = Field(default=None, max_length=100)
     id: str | None = Field(default=None, min_length=1, max_length=200)
 

@@ -9,8 +9,9 @@ from flask_openapi.blueprint import APIBlueprint
 from flask_openapi.models.tag import Tag
 
 from habakkuk.accounts.types import Principal, Scope
+from habakkuk.blobs.incoming import incoming
 from habakkuk.conversations.store.shelf import Page
-from habakkuk.conversations.types import Address, Author, ChatKind, Conversation
+from habakkuk.conversations.types import Address, Attached, Author, ChatKind, Conversation
 from habakkuk.core.errors import Invalid
 from habakkuk.core.ids import derive
 from habakkuk.gateway.types import Admitted, Inbound
@@ -19,6 +20,7 @@ from web.api.bodies import (
     ConversationPath,
     ErrorBody,
     EventsQuery,
+    FileBody,
     HistoryBody,
     HistoryQuery,
     ListBody,
@@ -31,7 +33,7 @@ from web.api.bodies import (
 from web.api.stream import ChatStream
 from web.auth.lasting import until_signed_out
 from web.clients import watcher
-from web.guards import needs
+from web.guards import needs, takes_files
 from web.site import container, note_session, principal
 from web.sse import sse_response
 
@@ -49,6 +51,7 @@ api = APIBlueprint(
 
 @api.post("/chat", responses={202: Sent})
 @needs(Scope.CHAT)
+@takes_files
 def send(body: SendBody) -> Response:
     """Send a message; its turn is stored when this returns."""
     return json_answer(_send(principal(), body), 202)
@@ -134,6 +137,7 @@ def _send(own: Principal, body: SendBody) -> Sent:
         agent=body.agent,
         attended=True,
         approves=own.may(Scope.APPROVE),
+        files=tuple(_stored(file, number) for number, file in enumerate(body.files)),
     )
     parts = container()
     admitted = parts.gateway.admit(inbound)
@@ -148,6 +152,16 @@ def _send(own: Principal, body: SendBody) -> Sent:
         duplicate=admitted.duplicate,
         reply=admitted.reply or _earlier_reply(admitted),
     )
+
+
+def _stored(file: FileBody, number: int) -> Attached:
+    """Keep a file, before the row that names it: what is admitted can be answered then."""
+    try:
+        read = incoming(file.data, file.name)
+    except Invalid as error:
+        raise Invalid(f"files.{number} cannot be read: {error}") from error
+    container().blobs.put(read.data, read.mime)
+    return Attached(read.blob, read.mime, read.name, len(read.data))
 
 
 def _earlier_reply(admitted: Admitted) -> str | None:

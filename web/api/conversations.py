@@ -25,6 +25,7 @@ from web.api.chat import CHANNEL, address_of
 from web.api.shown import (
     CallQuery,
     DoneBody,
+    FilePath,
     MessagePath,
     NameBody,
     OpenBody,
@@ -39,6 +40,7 @@ from web.api.shown import (
 from web.guards import needs
 from web.site import container, note_session, principal
 
+_SHOWN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"})
 api = APIBlueprint(
     "conversations",
     __name__,
@@ -139,6 +141,26 @@ def withdraw(path: MessagePath) -> Response:
     own = principal()
     container().amendments.withdraw(own, address_of(own, path.conversation), path.id)
     return json_answer(DoneBody(done="withdrawn"))
+
+
+@api.get("/conversations/<conversation>/messages/<id>/files/<number>")
+@needs(Scope.READ)
+def file(path: FilePath) -> Response:
+    """Return a file of a message; what a browser may not show is to be saved."""
+    own, parts = principal(), container()
+    found = parts.conversations.find(own, address_of(own, path.conversation))
+    attached = parts.conversations.file(found.id, path.id, path.number)
+    shown = attached.mime in _SHOWN
+    name = quote(attached.name or "file", safe="")
+    place = "inline" if shown else "attachment"
+    return Response(
+        parts.blobs.get(attached.blob),
+        content_type=attached.mime if shown else "application/octet-stream",
+        headers={
+            "Content-Disposition": f"{place}; filename*=UTF-8''{name}",
+            "Cache-Control": "private, max-age=86400, immutable",
+        },
+    )
 
 
 @api.post("/conversations/<conversation>/retry", responses={202: Sent})

@@ -43,6 +43,14 @@ class MessagePath(BaseModel):
     id: int = Field(ge=1, le=2**62)
 
 
+class FilePath(BaseModel):
+    """A conversation, the number of one of its messages, and of a file there, from 0."""
+
+    conversation: ConversationName
+    id: int = Field(ge=1, le=2**62)
+    number: int = Field(ge=0, le=1000)
+
+
 class CallQuery(Query):
     """Which call of a turn."""
 

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from habakkuk.llm.catalogue import ListedModel, ListedProvider
+    from habakkuk.llm.prices import Prices
     from habakkuk.llm.selection import Selection
 
 # A gateway may have hundreds; these are enough to find a name, and `-o json` has all.
 _SHOWN = 200
+_SAMPLE = 1000
 
 
 @click.group("models")
@@ -33,19 +35,22 @@ def list_models(
 ) -> None:
     """List the models of the providers that are configured or whose key is set."""
     from habakkuk.llm.catalogue import catalogue  # noqa: PLC0415 - not for --help
+    from habakkuk.llm.prices import Prices  # noqa: PLC0415 - not for --help
     from habakkuk.llm.selection import select  # noqa: PLC0415 - not for --help
     from habakkuk.llm.types import ModelRef  # noqa: PLC0415 - not for --help
 
-    selection = select(read_settings())
+    settings = read_settings()
+    selection = select(settings)
+    prices = Prices(settings.config, selection.endpoints)
     told = _told(selection) if probe else {}
     refs = [ModelRef(name, model) for name, models in told.items() for model in models]
     found = catalogue(selection, refs)
     if output == "json":
-        print_json(providers=[_provider(one) for one in found])
+        print_json(providers=[_provider(one, prices) for one in found])
         return
-    rows = [_row(model) for one in found for model in one.models[:_SHOWN]]
+    rows = [_row(model, prices) for one in found for model in one.models[:_SHOWN]]
     if rows:
-        print_table(("MODEL", "WINDOW", "READS", "EFFORT", "USED BY"), rows)
+        print_table(("MODEL", "WINDOW", "READS", "EFFORT", "USD IN/OUT", "USED BY"), rows)
     for line in _remarks(found, told if probe else None):
         click.echo(line)
 
@@ -53,10 +58,10 @@ def list_models(
 def _told(selection: Selection) -> dict[str, Sequence[str]]:
     from habakkuk.ops.model_probe import told  # noqa: PLC0415 - not for --help
 
-    return told(selection.endpoints)
+    return told({name: selection.endpoints[name] for name in selection.meant})
 
 
-def _row(model: ListedModel) -> tuple[str, ...]:
+def _row(model: ListedModel, prices: Prices) -> tuple[str, ...]:
     profile = model.profile
     reads = ["text"] + ["images"] * profile.vision + ["PDFs"] * model.documents
     return (
@@ -64,8 +69,26 @@ def _row(model: ListedModel) -> tuple[str, ...]:
         f"{profile.context_window:,}" if profile.context_window else "",
         ", ".join(reads) if profile.known else "unknown: treated carefully",
         " ".join(profile.efforts),
+        _price(model, prices),
         ", ".join(model.agents),
     )
+
+
+def _price(model: ListedModel, prices: Prices) -> str:
+    rates = _rates(model, prices)
+    return "unknown" if rates is None else f"{rates[0]:g} / {rates[1]:g}"
+
+
+def _rates(model: ListedModel, prices: Prices) -> tuple[float, float] | None:
+    """Return USD for a million tokens read and written, with a short prompt; None when unknown."""
+    from habakkuk.llm.types import Usage  # noqa: PLC0415 - not for --help
+
+    read = prices.cost(model.ref, Usage(input=_SAMPLE))
+    whole = prices.cost(model.ref, Usage(input=_SAMPLE, output=_SAMPLE))
+    if read is None or whole is None:
+        return None
+    scale = 1_000_000 // _SAMPLE
+    return float(read * scale), float((whole - read) * scale)
 
 
 def _remarks(
@@ -88,7 +111,7 @@ def _remarks(
     return lines
 
 
-def _provider(one: ListedProvider) -> dict[str, Any]:
+def _provider(one: ListedProvider, prices: Prices) -> dict[str, Any]:
     models = [
         {
             "model": str(model.ref),
@@ -97,8 +120,13 @@ def _provider(one: ListedProvider) -> dict[str, Any]:
             "vision": model.profile.vision,
             "documents": model.documents,
             "efforts": list(model.profile.efforts),
+            "usd_per_million": _as_json(_rates(model, prices)),
             "agents": list(model.agents),
         }
         for model in one.models
     ]
     return {"name": one.name, "missing_key": one.missing_key, "models": models}
+
+
+def _as_json(rates: tuple[float, float] | None) -> dict[str, float] | None:
+    return None if rates is None else {"input": rates[0], "output": rates[1]}

@@ -8,7 +8,7 @@ import click
 
 from web.cli.terminal.failures import ExitCode, say
 from web.cli.terminal.opened import read_settings
-from web.cli.terminal.providers import Given, finish, without_questions
+from web.cli.terminal.providers import FORMATS, Given, finish, without_questions
 
 _MAX_BYTES = 20_000
 
@@ -25,7 +25,7 @@ def command() -> None:
 @click.option(
     "--type",
     "kind",
-    type=click.Choice(["openai", "anthropic", "responses", "gemini"]),
+    type=click.Choice(FORMATS),
     help="The format of a server that is no known service.  [default: openai]",
 )
 @click.option("--model", help="The model to try, and for the default agent to answer with.")

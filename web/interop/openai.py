@@ -28,7 +28,7 @@ from habakkuk.interop.openai_chat import (
 from web.answers import json_answer
 from web.clients import watcher
 from web.errors import failure
-from web.guards import needs
+from web.guards import needs, takes_files
 from web.headers import SESSION_HEADER
 from web.interop.openai_stream import CompletionStream, finish_reason
 from web.site import container, note_session, principal
@@ -76,6 +76,7 @@ def show_model(path: ModelPath) -> Response:
 
 @api.post("/chat/completions")
 @needs(Scope.CHAT)
+@takes_files
 def create_completion(body: CompletionRequest) -> Response:
     """Answer the last message, whole or as it is written."""
     frame = _start(body, read(body))
@@ -90,6 +91,9 @@ def create_completion(body: CompletionRequest) -> Response:
 def _start(body: CompletionRequest, ask: Ask) -> Frame:
     """Admit the request's message, or find the turn of the same request before."""
     parts = container()
+    for file in ask.stored:
+        # Before the row that names it: what is admitted can be answered whatever comes.
+        parts.blobs.put(file.data, file.mime)
     inbound = _inbound(body, ask)
     admitted = parts.gateway.admit(inbound)
     note_session(admitted.session_id)
@@ -124,6 +128,7 @@ def _inbound(body: CompletionRequest, ask: Ask) -> Inbound:
             session_id=session,
             commands=False,
             reply_to=reply_to,
+            files=ask.files,
         )
     config = container().settings.config
     chat = derive("chat", own.user.id, key) if key else random_id("chat")
@@ -135,6 +140,7 @@ def _inbound(body: CompletionRequest, ask: Ask) -> Inbound:
         remote_id,
         agent=agent_of(body.model, config.agents, config.main_agent),
         commands=False,
+        files=ask.files,
         seed=ask.seed,
         reply_to=reply_to,
         fresh=not key,

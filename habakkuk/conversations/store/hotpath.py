@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 import orjson
@@ -16,7 +15,16 @@ from sqlalchemy import text
 
 from habakkuk.conversations.store import outgoing
 from habakkuk.conversations.store.turns import turn_of
-from habakkuk.conversations.types import Address, NewChatMessage, Outcome, StoredMessage, Turn
+from habakkuk.conversations.types import (
+    Acceptance,
+    Accepted,
+    NewChatMessage,
+    Outcome,
+    Said,
+    StoredMessage,
+    Turn,
+    files_of,
+)
 from habakkuk.db.engine import Call, Database, Work
 from habakkuk.db.statements import Row
 from habakkuk.jobs.types import JobState
@@ -32,8 +40,9 @@ _ACCEPT = text("""
         FOR NO KEY UPDATE
     ), msg AS (
         INSERT INTO chat_messages (conversation_id, seq, author, user_id, account, remote_id, body,
-                                   state, turn_id)
-        SELECT c.id, c.next_seq, 'user', :user_id, :account, :remote_id, :body, 'queued', :turn_id
+                                   data, state, turn_id)
+        SELECT c.id, c.next_seq, 'user', :user_id, :account, :remote_id, :body,
+               CAST(:data AS jsonb), 'queued', :turn_id
         FROM conv c
         ON CONFLICT (account, remote_id) WHERE remote_id IS NOT NULL DO NOTHING
         RETURNING seq
@@ -72,9 +81,10 @@ _OPEN = text("""
         INSERT INTO sessions (id, conversation_id, agent, user_id)
         SELECT c.session_id, c.id, :agent, :user_id FROM conv c
     ), msg AS (
-        INSERT INTO chat_messages (conversation_id, seq, author, user_id, account, body, state,
-                                   turn_id)
-        SELECT c.id, 1, 'user', :user_id, :account, :body, 'queued', :turn_id FROM conv c
+        INSERT INTO chat_messages (conversation_id, seq, author, user_id, account, body, data,
+                                   state, turn_id)
+        SELECT c.id, 1, 'user', :user_id, :account, :body, CAST(:data AS jsonb), 'queued', :turn_id
+        FROM conv c
     ), turn AS (
         INSERT INTO turns (id, session_id, conversation_id, user_id, agent, origin, reply_to)
         SELECT :turn_id, c.session_id, c.id, :user_id, :agent, :origin, CAST(:reply_to AS jsonb)
@@ -108,11 +118,12 @@ _TAKE = text("""
         UPDATE chat_messages m SET state = 'taken' FROM held, turn
         WHERE m.conversation_id = turn.conversation_id AND m.turn_id = held.id
           AND m.state = 'queued'
-        RETURNING m.seq, m.body, m.created
+        RETURNING m.seq, m.body, m.data, m.created
     ), begun AS (
         UPDATE turns t SET began = now() FROM held WHERE t.id = held.id
     )
-    SELECT turn.*, held.id IS NOT NULL AS begins, taken.seq, taken.body, taken.created AS said,
+    SELECT turn.*, held.id IS NOT NULL AS begins, taken.seq, taken.body, taken.data,
+           taken.created AS said,
            coalesce((SELECT max(seq) FROM messages WHERE session_id = turn.session_id), 0)
            AS length
     FROM turn LEFT JOIN held ON true LEFT JOIN taken ON true ORDER BY taken.seq
@@ -183,53 +194,18 @@ _END_AND_SEND = text(
 
 
 @dataclass(frozen=True)
-class Acceptance:
-    """A message to accept, and the turn that it opens (`opens`) or joins.
-
-    `agents` are those that the conversation may have; another one needs a switch first.
-    """
-
-    address: Address
-    message: NewChatMessage
-    turn_id: str
-    agents: Sequence[str]
-    origin: str
-    reply_to: dict[str, Any]
-    payload: dict[str, Any]
-    kind: str
-    queue: str
-    session_id: str | None = None
-    opens: bool = True
-    joinable: bool = False
-    delay: float = 0.0
-
-
-@dataclass(frozen=True)
-class Accepted:
-    """Where an accepted message stands, who answers it, and since when the turn is there."""
-
-    conversation_id: str
-    session_id: str
-    seq: int
-    agent: str
-    at: datetime
-
-
-@dataclass(frozen=True)
 class Taken:
     """A turn as its run finds it, with its session's frozen prompt (None before the first turn).
 
+    `begins` says that this run begins it and has taken `messages`; it does not when the turn began
+    or ended before, or the lease is lost. `length` is how many messages the transcript has,
     `model` and `effort` are what was chosen for the session.
-
-    `begins` says that this run begins it and has taken `messages`, (text, time) of each; it does
-    not when the turn began or ended before, or the lease is lost. `length` is how many messages
-    the transcript has.
     """
 
     turn: Turn
     system_prompt: str | None
     begins: bool
-    messages: Sequence[tuple[str, datetime]]
+    messages: Sequence[Said]
     length: int
     model: str | None = None
     effort: str | None = None
@@ -290,9 +266,9 @@ def take(work: Work, turn_id: str, fence: int) -> Taken | None:
         return None
     row = rows[0]
     turn = turn_of(row)
-    messages = [(each.body, each.said) for each in rows if each.seq is not None]
+    said = [Said(each.body, each.said, files_of(each.data)) for each in rows if each.seq]
     prompt, length = row.system_prompt, row.length
-    return Taken(turn, prompt, row.begins, messages, length, row.model, row.effort)
+    return Taken(turn, prompt, row.begins, said, length, row.model, row.effort)
 
 
 def open_transcript(
@@ -364,6 +340,7 @@ def _acceptance(asked: Acceptance) -> dict[str, Any]:
         "user_id": message.user_id,
         "remote_id": message.remote_id,
         "body": message.body,
+        "data": orjson.dumps(message.data).decode(),
         "turn_id": asked.turn_id,
         "origin": asked.origin,
         "reply_to": orjson.dumps(asked.reply_to).decode(),

@@ -204,7 +204,7 @@ class HttpConfig(_Section):
     """Limits of the HTTP surface. `hosts` adds names that the Host header may carry."""
 
     hosts: list[str] = []
-    max_body_bytes: int = Field(default=2_000_000, ge=10_000, le=100_000_000)
+    max_body_bytes: int = Field(default=40_000_000, ge=10_000, le=100_000_000)
 
 
 class RatesConfig(_Section):

@@ -47,7 +47,8 @@ _OPENAI = Preset(
     "https://api.openai.com/v1",
     "OPENAI_API_KEY",
     "gpt-6-sol",
-    dialect=Dialect(cache_key=True, documents=True),
+    type="responses",
+    dialect=Dialect(cache_key=True),
 )
 _OPENROUTER = Preset(
     "openrouter",
@@ -67,9 +68,24 @@ _MISTRAL = Preset(
 )
 _GEMINI = Preset(
     "gemini",
-    "https://generativelanguage.googleapis.com/v1beta/openai",
+    "https://generativelanguage.googleapis.com/v1beta",
     "GEMINI_API_KEY",
     "gemini-3.8-flash",
+    type="gemini",
+)
+# The same services in the format that most others speak: to be named, never chosen by a key.
+_BY_CHAT_COMPLETIONS = (
+    Preset(
+        "openai-chat",
+        "https://api.openai.com/v1",
+        "OPENAI_API_KEY",
+        dialect=Dialect(cache_key=True, documents=True),
+    ),
+    Preset(
+        "gemini-openai",
+        "https://generativelanguage.googleapis.com/v1beta/openai",
+        "GEMINI_API_KEY",
+    ),
 )
 # Chat Completions at the address that each documents for it, where nothing else is said.
 _SERVICES = (
@@ -171,5 +187,5 @@ _LOCAL_SERVERS = (
     Preset("docker", "http://127.0.0.1:12434/engines/v1"),
 )
 PRESETS: Mapping[str, Preset] = MappingProxyType(
-    {preset.name: preset for preset in (*_SERVICES, *_LOCAL_SERVERS)}
+    {preset.name: preset for preset in (*_SERVICES, *_BY_CHAT_COMPLETIONS, *_LOCAL_SERVERS)}
 )

@@ -12,7 +12,7 @@ from sqlalchemy import text
 
 from habakkuk.accounts.types import Role, User
 from habakkuk.conversations.store import addresses, hotpath, turns
-from habakkuk.conversations.types import Address, Author, ChatState, NewChatMessage
+from habakkuk.conversations.types import Acceptance, Address, Author, ChatState, NewChatMessage
 from habakkuk.core.errors import Invalid, NotFound
 from habakkuk.gateway.types import Admitted, Cursor, Inbound
 from habakkuk.jobs.types import JobState
@@ -153,7 +153,7 @@ def test_a_message_that_joins_while_the_turn_begins_is_taken(stack: Stack) -> No
         joined = turns.joinable(work, conversation.id, first.session_id, stack.owner.id)
         assert joined == first.turn_id
         message = NewChatMessage(Author.USER, "two", ChatState.QUEUED, user_id=stack.owner.id)
-        asked = hotpath.Acceptance(
+        asked = Acceptance(
             WEB, message, joined or "", ["habakkuk"], "api", {}, {}, "turn", "turns", opens=False
         )
         assert hotpath.accept_in(work, asked) is not None

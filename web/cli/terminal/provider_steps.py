@@ -27,7 +27,7 @@ from habakkuk.ops.provider_setup import (
 )
 from web.cli.terminal.failures import ExitCode, say
 from web.cli.terminal.output import one_line, visible
-from web.cli.terminal.providers import Given, identified
+from web.cli.terminal.providers import FORMATS, Given, identified
 
 if TYPE_CHECKING:
     from habakkuk.core.config.settings import Settings
@@ -65,10 +65,7 @@ class Steps:
             return identified(self._settings, replace(given, kind=None), answer)
         name = given.name or _asked("A name for it", _name, default=_derived_name(answer))
         kind = given.kind or click.prompt(
-            "Its format",
-            type=click.Choice(["openai", "anthropic", "responses", "gemini"]),
-            default="openai",
-            err=True,
+            "Its format", type=click.Choice(FORMATS), default="openai", err=True
         )
         return identified(self._settings, replace(given, base_url=answer, kind=kind), name)
 

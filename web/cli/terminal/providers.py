@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from habakkuk.ops.provider_setup import NewProvider, Plan
 
 _NAMED = 10
+# The wire formats; a test holds them to the adapters that there are.
+FORMATS = ("openai", "responses", "anthropic", "gemini")
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from habakkuk.agent.begin import user_message
-from habakkuk.llm.types import Role, Text
+from habakkuk.conversations.types import Attached, Said
+from habakkuk.llm.types import Media, Role, Text
 
 MOMENT = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
 
@@ -24,13 +25,13 @@ MOMENT = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
     ],
 )
 def test_the_message_is_led_by_its_time_in_the_zone(zone: str, note: str) -> None:
-    message = user_message([("hello", MOMENT)], ZoneInfo(zone))
+    message = user_message([Said("hello", MOMENT)], ZoneInfo(zone))
     assert message.role is Role.USER
     assert message.text == note + "hello"
 
 
 def test_the_time_is_marked_as_a_note_which_nobody_said() -> None:
-    time, said = user_message([("hello", MOMENT)], ZoneInfo("UTC")).blocks
+    time, said = user_message([Said("hello", MOMENT)], ZoneInfo("UTC")).blocks
     assert isinstance(time, Text)
     assert time.note
     assert said == Text(text="hello")
@@ -39,6 +40,18 @@ def test_the_time_is_marked_as_a_note_which_nobody_said() -> None:
 def test_several_messages_are_one_with_the_time_of_the_first() -> None:
     later = MOMENT.replace(minute=31)
     message = user_message(
-        [("one", MOMENT), ("two\nlines", later), ("three", later)], ZoneInfo("UTC")
+        [Said("one", MOMENT), Said("two\nlines", later), Said("three", later)], ZoneInfo("UTC")
     )
     assert message.text == "[Sun 2026-10-25 00:30 UTC]\none\ntwo\nlines\nthree"
+
+
+def test_the_files_of_a_message_stand_before_its_text() -> None:
+    said = Said("look", MOMENT, (Attached("b1", "image/png", "a.png", 9),))
+    _, *blocks = user_message([said], ZoneInfo("UTC")).blocks
+    assert blocks == [Media(blob="b1", mime="image/png", name="a.png"), Text(text="look")]
+
+
+def test_a_file_without_a_word_leaves_no_empty_text() -> None:
+    said = Said("", MOMENT, (Attached("b1", "image/png", None, 9),))
+    _, *blocks = user_message([said], ZoneInfo("UTC")).blocks
+    assert blocks == [Media(blob="b1", mime="image/png")]

@@ -7,12 +7,12 @@ import pytest
 from habakkuk.interop.openai_chat import (
     CompletionRequest,
     Frame,
-    RefusedParameter,
     agent_of,
     completion,
     error_body,
     read,
 )
+from habakkuk.interop.refused import RefusedParameter
 from habakkuk.llm.types import Usage
 
 

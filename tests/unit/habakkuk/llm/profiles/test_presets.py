@@ -43,6 +43,7 @@ SERVICES = [
     "friendli",
     "chutes",
 ]
+TWINS = ["openai-chat", "gemini-openai"]
 LOCAL = [
     "ollama",
     "lmstudio",
@@ -62,7 +63,12 @@ TO_BE_NAMED = {"huggingface", "venice", "friendli", "chutes"}
 
 
 def test_the_order_is_fixed_services_before_local_servers() -> None:
-    assert list(PRESETS) == SERVICES + LOCAL
+    assert list(PRESETS) == SERVICES + TWINS + LOCAL
+
+
+def test_a_service_in_another_format_is_never_chosen_by_its_key_alone() -> None:
+    assert all(PRESETS[name].type == "openai" for name in TWINS)
+    assert not any(PRESETS[name].default_model for name in TWINS)
 
 
 def test_at_least_thirty_services_need_nothing_but_a_key() -> None:

@@ -1,0 +1,55 @@
+"""Files inside JSON."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+
+import pytest
+
+from habakkuk.blobs.incoming import MOST_BYTES, incoming
+from habakkuk.core.errors import Invalid
+from tests.fakes.pictures import document, plain, written
+
+PNG = written(plain(3, 3), "PNG")
+
+
+def encoded(data: bytes, mime: str = "image/png") -> str:
+    return f"data:{mime};base64,{base64.b64encode(data).decode()}"
+
+
+def test_a_file_is_known_by_its_bytes_whatever_it_is_called() -> None:
+    read = incoming(encoded(PNG, "text/html"), "a\n b.html")
+    assert (read.mime, read.name, read.data) == ("image/png", "a b.html", PNG)
+    assert read.blob == hashlib.sha256(PNG).hexdigest()
+
+
+def test_base64_alone_is_read_too() -> None:
+    assert incoming(base64.b64encode(document(1)).decode()).mime == "application/pdf"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("data:image/png,abc", "send it in base64"),
+        ("data:image/png;base64", "send it in base64"),
+        ("data:image/png;base64,abc", "no base64"),
+        ("data:image/png;base64,ab\u00e9=", "no base64"),
+        ("data:image/png;base64,AAAA\nAAAA", "no base64"),
+        (encoded(b"hello"), "neither an image nor a PDF"),
+        ("", "neither an image nor a PDF"),
+    ],
+)
+def test_what_cannot_be_read_says_why(text: str, says: str) -> None:
+    with pytest.raises(Invalid, match=says):
+        incoming(text)
+
+
+def test_a_file_above_the_limit_is_refused_before_it_is_decoded() -> None:
+    assert incoming(encoded(PNG.ljust(MOST_BYTES))).mime == "image/png"
+    with pytest.raises(Invalid, match="25,000,000 bytes"):
+        incoming(encoded(PNG.ljust(MOST_BYTES + 1)))
+
+
+def test_a_very_long_name_is_cut() -> None:
+    assert len(incoming(encoded(PNG), "x" * 900).name or "") == 200

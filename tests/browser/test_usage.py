@@ -38,23 +38,26 @@ def stack(home: Path, database_url: str, redis_url: str, model: ModelServer) -> 
 def fill(served: Served) -> None:
     """A week in which the cache helped, and today, when it did not."""
     container = served.stack.container
-    for number in range(8):
-        today = number == 0
-        row: dict[str, Any] = {
-            "id": f"call{number}",
-            "at": datetime.now(UTC) - timedelta(days=number),
-            "user_id": served.stack.owner.id,
-            "agent": "habakkuk",
-            "model": "a-model-with-a-long-name-2026-11-30",
-            "input": 1_234_567,
-            "output": 45_678,
-            "cache_read": 100_000 if today else 1_000_000,
-            "cost": Decimal("4.25") if today else Decimal("0.0042"),
-            "outcome": "answered",
-        }
-        container.database.run(ADD, **row)
+    row: dict[str, Any] = {
+        "id": "today",
+        "at": datetime.now(UTC),
+        "user_id": served.stack.owner.id,
+        "agent": "habakkuk",
+        "model": "a-model-with-a-long-name-2026-11-30",
+        "input": 1_234_567,
+        "output": 45_678,
+        "cache_read": 100_000,
+        "cost": Decimal("4.25"),
+        "outcome": "answered",
+    }
     unpriced = {"id": "new", "model": "new", "cost": None, "outcome": "cut", "agent": "other"}
-    container.database.run(ADD, **row | unpriced | {"at": datetime.now(UTC)})
+    cheap = {"cache_read": 1_000_000, "cost": Decimal("0.0042")}
+    rows = [row, row | unpriced | {"cache_read": 1_000_000}]
+    for number in range(1, 8):
+        before = datetime.now(UTC) - timedelta(days=number)
+        rows.append(row | cheap | {"id": f"call{number}", "at": before})
+    for each in rows:
+        container.database.run(ADD, **each)
 
 
 def test_an_empty_page_says_what_it_is_for(opening: Opening) -> None:

@@ -81,3 +81,17 @@ def test_what_cannot_be_raised_says_why(
     refused = run("budget", "raise", scope, amount)
     assert refused.exit_code == 1
     assert words in refused.stderr
+
+
+def test_the_doctor_names_budgets_that_stop_nobody(stack: Stack, run: Run) -> None:
+    config = stack.home / "config.yaml"
+    config.write_text(
+        config.read_text().replace("agents: {habakkuk: 10}", "users: {member: 1, Alcie: 2}")
+    )
+    findings = json.loads(run("doctor", "-o", "json").stdout)["findings"]
+    found = [one["found"] for one in findings if one["name"] == "budgets"]
+    # The agent `other` has a model without a price.
+    assert found == [
+        "nobody knows what mine/other-model costs, so it counts nothing in a budget",
+        "budgets.users.Alcie: nobody is called that",
+    ]

@@ -122,6 +122,12 @@ def test_what_is_known_to_be_free_needs_no_leave() -> None:
     assert till.admit() == Admission()
 
 
+def test_what_no_cap_is_for_needs_no_leave() -> None:
+    away = Database("postgresql+psycopg2://nobody@127.0.0.1:1/nothing")
+    till = Till(away, budgets={"agents": {"habakkuk": 1}, "users": {"member": 1}})
+    assert till.admit(of(agent="other", user="", turn="")) == Admission()
+
+
 def test_a_call_holds_what_it_may_cost_until_its_cost_is_written(till: Callable[..., Till]) -> None:
     one = till(budgets={"day": 5})
     admission = one.admit()

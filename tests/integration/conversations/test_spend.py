@@ -22,7 +22,7 @@ from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
 from habakkuk.db.engine import Database
 from habakkuk.llm.contract import Admission, CallRecord, Endpoint, RateLimited, SpendCapReached
 from habakkuk.llm.prices import Prices
-from habakkuk.llm.router import Router
+from habakkuk.llm.router import Ports, Router
 from habakkuk.llm.types import LlmRequest, Message, ModelRef, Role, Text, Usage
 from tests.fakes.providers import ProviderTable, ScriptedProvider, answering
 from tests.integration.jobs.bench import in_threads
@@ -196,8 +196,7 @@ def test_fifty_turns_through_the_router_spend_no_more_than_a_call_above_the_cap(
         provider = ScriptedProvider([RateLimited("busy")], answering("yes", MODEL, DOLLAR))
         router = Router(
             ProviderTable({"mine": provider}),
-            log=one.ledger,
-            budget=one.caps,
+            Ports(log=one.ledger, budget=one.caps),
             draw=lambda _longest: 0.0,
         )
         try:

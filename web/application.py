@@ -18,7 +18,7 @@ from habakkuk.core.config.settings import Settings, load_settings
 from habakkuk.core.log import configure_logging
 from habakkuk.ops.run_file import resolve_settings
 from web.answers import json_answer
-from web.api import approvals, chat, conversations, models, sessions, turns, work
+from web.api import approvals, chat, conversations, models, sessions, turns, usage, work
 from web.auth.door import Door
 from web.auth.views import add_login
 from web.bodies import StrictRequest
@@ -42,6 +42,7 @@ _APIS = (
     models.api,
     approvals.api,
     work.api,
+    usage.api,
     openai.api,
 )
 

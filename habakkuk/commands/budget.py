@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 from habakkuk.accounts.types import Role
 from habakkuk.commands.contract import CommandContext, command
 from habakkuk.conversations import budgets
-from habakkuk.conversations.budgets import dollars, label, whose
+from habakkuk.conversations.budgets import dollars, heading, label
 from habakkuk.conversations.store.spend import EVERYBODY, Standing
 from habakkuk.core.errors import Forbidden, Invalid
 
@@ -54,7 +54,7 @@ def _line(cap: Standing) -> str:
         parts.append(f"{dollars(cap.held)} held for answers under way")
     if cap.raised:
         parts.append(f"raised by {dollars(cap.raised)} today")
-    return f"{whose(cap)} ({label(cap)}): {', '.join(parts)}."
+    return f"{heading(cap)} ({label(cap)}): {', '.join(parts)}."
 
 
 def _amount(written: str) -> Decimal:

@@ -50,6 +50,13 @@ def whose(cap: Standing) -> str:
     return f"the agent {cap.name}" if cap.scope.startswith("agent:") else cap.name
 
 
+def heading(cap: Standing) -> str:
+    """Return whose a cap is, as it stands in a list."""
+    if cap.scope == EVERYBODY:
+        return "This server"
+    return f"Agent {cap.name}" if cap.scope.startswith("agent:") else cap.name
+
+
 def standings(work: Work, config: Config, now: datetime) -> Sequence[Standing]:
     """Return how every cap stands today; nothing without any."""
     caps = caps_of(config)

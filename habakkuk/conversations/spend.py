@@ -134,7 +134,7 @@ def _warning(cap: Standing) -> str:
 
 def _refusal(cap: Standing, day: Day, zone: str) -> str:
     own = cap.scope.startswith("user:")
-    budget = "your budget for today" if own else f"today's budget for {whose(cap)}"
+    budget = "Your budget for today" if own else f"Today's budget for {whose(cap)}"
     return (
         f"{budget}, {dollars(cap.cap)}, is used up ({dollars(cap.spent)} spent). It renews at"
         f" {day.ends:%H:%M} on {day.ends:%Y-%m-%d} ({zone}); an owner can raise it for today:"
@@ -144,8 +144,8 @@ def _refusal(cap: Standing, day: Day, zone: str) -> str:
 
 def _crowded(cap: Standing | None) -> str:
     if cap is None:
-        return "too many model calls want to begin at once; try again in a minute"
+        return "Too many model calls want to begin at once; try again in a minute"
     return (
-        f"answers under way may use what is left of today's budget for {whose(cap)}"
+        f"Answers under way may use what is left of today's budget for {whose(cap)}"
         f" ({dollars(cap.cap - cap.spent)} of {dollars(cap.cap)}); try again in some minutes"
     )

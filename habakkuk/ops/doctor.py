@@ -8,6 +8,7 @@ from habakkuk.core.config.settings import Settings
 from habakkuk.core.errors import ConfigurationError
 from habakkuk.db.engine import Database
 from habakkuk.ops import machine_checks, server_checks
+from habakkuk.ops.budget_checks import check_people, check_prices
 from habakkuk.ops.channel_checks import check_channels
 from habakkuk.ops.findings import Finding, Verdict, fail, ok
 from habakkuk.ops.run_file import resolve_settings
@@ -30,6 +31,7 @@ def examine(read: Callable[[], Settings]) -> Iterator[Finding]:
     yield machine_checks.check_disk(settings.home)
     yield machine_checks.check_agent_wall(settings.home)
     yield server_checks.check_model(settings)
+    yield from check_prices(settings)
     yield from check_channels(settings)
     yield from _running(settings)
 
@@ -49,6 +51,7 @@ def _running(settings: Settings) -> Iterator[Finding]:
         yield from server_checks.check_redis(str(settings.redis_url))
         if schema.verdict is Verdict.OK:
             yield server_checks.check_workers(database, settings.config_hash)
+            yield from check_people(settings, database)
         else:
             yield fail("workers", "unknown without the schema", schema.advice)
     finally:

@@ -1,10 +1,11 @@
-"""The daily job that removes what killed processes left in the home."""
+"""The daily job that removes what killed processes left in the home and in the database."""
 
 from __future__ import annotations
 
 from datetime import date
 
 from habakkuk.blobs.service import Blobs
+from habakkuk.conversations.spend import SpendCaps
 from habakkuk.core.ids import derive
 from habakkuk.core.log import get_logger
 from habakkuk.db.engine import Database, Work
@@ -24,16 +25,19 @@ class TidyHandler:
     kind = TIDY_KIND
     queue = Queue.MAINTENANCE
 
-    def __init__(self, blobs: Blobs) -> None:
-        """Take the folder of the stored files."""
+    def __init__(self, blobs: Blobs, caps: SpendCaps) -> None:
+        """Take the folder of the stored files, and who holds money for calls."""
         self._blobs = blobs
+        self._caps = caps
 
     def run(self, context: JobContext) -> None:
-        """Remove half-written files that nobody writes any more."""
+        """Remove half-written files that nobody writes any more, and money held for nobody."""
         context.interrupt.check()
         removed = self._blobs.remove_parts(_OLD_SECONDS)
         if removed:
             _log.info("half-written files removed", files=removed)
+        if released := self._caps.remove_expired():
+            _log.info("what calls of killed workers held is removed", holds=released)
 
     def lock(self, work: Work, job: Job) -> None:
         """Lock nothing: nothing but the job's own row changes with its end."""

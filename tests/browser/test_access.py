@@ -56,6 +56,7 @@ def test_axe_finds_nothing_on_any_page(
         "/c/ask": ".approval",
         "/c/run": ".queue li",
         "/overview": ".tier",
+        "/usage": ".rows td >> nth=0",
         "/jobs?state=all": ".rows td >> nth=0",
         "/jobs?state=aside": ".filters",
     }

@@ -10,6 +10,7 @@ from web.dashboard.files import files
 from web.dashboard.jobs import views as jobs
 from web.dashboard.overview import views as overview
 from web.dashboard.shell import Shell
+from web.dashboard.usage import views as usage
 
 
 def add_dashboard(app: Flask) -> None:
@@ -17,5 +18,5 @@ def add_dashboard(app: Flask) -> None:
     assets = Assets()
     Shell(assets).add_to(app)
     app.register_blueprint(files(assets))
-    for page in (chat.page, overview.page, jobs.page):
+    for page in (chat.page, overview.page, jobs.page, usage.page):
         app.register_blueprint(page)

@@ -148,7 +148,7 @@ class UsageLedger:
 
     def _row(self, call: CallRecord) -> dict[str, Any]:
         model, usage, labels = call.model, call.usage or Usage(), call.labels
-        uncounted = call.usage is None and _was_begun(call)
+        counted = usage.input > 0 or usage.output > 0
         return {
             # A commit whose answer was lost is made again.
             "id": random_id("call"),
@@ -164,24 +164,22 @@ class UsageLedger:
             "cache_write": usage.cache_write,
             "reasoning": usage.reasoning,
             # Now: a price that changes later changes nothing that was spent.
-            "cost": self._cost(call, uncounted=uncounted),
+            "cost": self._cost(call, usage) if counted else self._uncounted_cost(call),
             "purpose": labels.get("purpose") or "answer",
             "outcome": call.outcome,
             "seconds": call.seconds,
             "first_token": call.first_token,
             "hold": call.hold,
-            "uncounted": uncounted,
+            "uncounted": not counted,
         }
 
-    def _cost(self, call: CallRecord, *, uncounted: bool) -> Decimal | None:
-        if call.usage is None and not uncounted:
-            # Refused or never reached: nobody bills that, whatever the model costs.
-            return _NOTHING
-        if self._prices is None:
-            return None
-        if call.usage is not None:
-            return self._prices.cost(call.model, call.usage)
-        return _NOTHING if self._prices.cost(call.model, _MUCH) == _NOTHING else None
+    def _cost(self, call: CallRecord, usage: Usage) -> Decimal | None:
+        return None if self._prices is None else self._prices.cost(call.model, usage)
+
+    def _uncounted_cost(self, call: CallRecord) -> Decimal | None:
+        """Return nothing where nothing was begun, or the model is free; else nobody knows."""
+        free = not _was_begun(call) or self._cost(call, _MUCH) == _NOTHING
+        return _NOTHING if free else None
 
 
 def _was_begun(call: CallRecord) -> bool:

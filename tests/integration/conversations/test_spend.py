@@ -20,9 +20,11 @@ from habakkuk.core.config.schema import Config
 from habakkuk.core.errors import Invalid, NotFound
 from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
 from habakkuk.db.engine import Database
-from habakkuk.llm.contract import Admission, CallRecord, Endpoint, SpendCapReached
+from habakkuk.llm.contract import Admission, CallRecord, Endpoint, RateLimited, SpendCapReached
 from habakkuk.llm.prices import Prices
+from habakkuk.llm.router import Ports, Router
 from habakkuk.llm.types import LlmRequest, Message, ModelRef, Role, Text, Usage
+from tests.fakes.providers import ProviderTable, ScriptedProvider, answering
 from tests.integration.jobs.bench import in_threads
 
 MODEL = ModelRef("mine", "m")
@@ -120,6 +122,12 @@ def test_what_is_known_to_be_free_needs_no_leave() -> None:
     assert till.admit() == Admission()
 
 
+def test_what_no_cap_is_for_needs_no_leave() -> None:
+    away = Database("postgresql+psycopg2://nobody@127.0.0.1:1/nothing")
+    till = Till(away, budgets={"agents": {"habakkuk": 1}, "users": {"member": 1}})
+    assert till.admit(of(agent="other", user="", turn="")) == Admission()
+
+
 def test_a_call_holds_what_it_may_cost_until_its_cost_is_written(till: Callable[..., Till]) -> None:
     one = till(budgets={"day": 5})
     admission = one.admit()
@@ -159,7 +167,7 @@ def test_fifty_at_once_spend_no_more_than_the_cap(till: Callable[..., Till]) -> 
     in_threads(50, turn)
     assert (one.spent(), one.held()) == (Decimal(20), 0)
     assert len(refusals) == 30
-    assert all("today's budget for this server, $20.00, is used up" in said for said in refusals)
+    assert all("Today's budget for this server, $20.00, is used up" in said for said in refusals)
 
 
 def test_calls_that_cost_less_than_they_might_use_the_cap_up(till: Callable[..., Till]) -> None:
@@ -177,6 +185,33 @@ def test_calls_that_cost_less_than_they_might_use_the_cap_up(till: Callable[...,
     assert (one.spent(), len(refused), one.held()) == (Decimal(20), 30, 0)
 
 
+def test_fifty_turns_through_the_router_spend_no_more_than_a_call_above_the_cap(
+    till: Callable[..., Till],
+) -> None:
+    """Whatever fails on the way: every second attempt is refused by the service and made again."""
+    one = till(budgets={"day": 20})
+    answered, refused = [], []
+
+    def turn(number: int) -> None:
+        provider = ScriptedProvider([RateLimited("busy")], answering("yes", MODEL, DOLLAR))
+        router = Router(
+            ProviderTable({"mine": provider}),
+            Ports(log=one.ledger, budget=one.caps),
+            draw=lambda _longest: 0.0,
+        )
+        try:
+            with one.ledger.collecting(f"t{number}"):
+                list(router.stream([MODEL], of(turn=f"t{number}"), Interrupt()))
+            answered.append(number)
+        except SpendCapReached as refusal:
+            refused.append(str(refusal))
+
+    in_threads(50, turn)
+    assert (one.spent(), one.held()) == (Decimal(20), 0)
+    assert (len(answered), len(refused)) == (20, 30)
+    assert {said.partition(",")[0] for said in refused} == {"Today's budget for this server"}
+
+
 def test_a_refusal_says_whose_cap_it_is_when_it_renews_and_who_can_raise_it(
     till: Callable[..., Till],
 ) -> None:
@@ -186,7 +221,7 @@ def test_a_refusal_says_whose_cap_it_is_when_it_renews_and_who_can_raise_it(
     with pytest.raises(SpendCapReached) as refused:
         one.admit()
     assert str(refused.value) == (
-        "your budget for today, $1.00, is used up ($1.00 spent). It renews at 00:00 on"
+        "Your budget for today, $1.00, is used up ($1.00 spent). It renews at 00:00 on"
         f" {ends:%Y-%m-%d} (Europe/Berlin); an owner can raise it for today:"
         " /budget raise user:alice AMOUNT"
     )
@@ -294,7 +329,7 @@ def test_people_have_caps_by_name_before_role(till: Callable[..., Till]) -> None
 def test_every_cap_that_holds_for_a_call_must_let_it(till: Callable[..., Till]) -> None:
     one = till(budgets={"day": 10, "agents": {"habakkuk": 1}, "users": {"member": 5}})
     one.spend()
-    with pytest.raises(SpendCapReached, match="today's budget for the agent habakkuk"):
+    with pytest.raises(SpendCapReached, match="Today's budget for the agent habakkuk"):
         one.admit()
 
 
@@ -339,7 +374,7 @@ def test_a_raised_cap_lets_more_through_today(till: Callable[..., Till]) -> None
     one = till(budgets={"day": 1, "users": {"alice": 1}})
     one.spend()
     assert one.budgets.raise_by("day", Decimal("1.5")).cap == Decimal("2.5")
-    with pytest.raises(SpendCapReached, match="your budget"):
+    with pytest.raises(SpendCapReached, match="Your budget"):
         one.admit()
     one.budgets.raise_by("user:alice", Decimal(1))
     one.spend()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from habakkuk.jobs.host import Host, Identity
 from habakkuk.jobs.types import JobState
@@ -27,6 +28,13 @@ def test_a_day_has_one_job_that_removes_leftovers(stack: Stack) -> None:
     left.parent.mkdir(parents=True)
     left.touch()
     os.utime(left, (0, 0))
+    database = stack.container.database
+    database.run(
+        text(
+            "INSERT INTO spend_holds (id, scopes, amount, expires)"
+            " VALUES ('old', '{day}', 1, now() - interval '1 s'), ('new', '{day}', 1, 'infinity')"
+        )
+    )
     for _ in range(2):
         stack.container.maintain()
     (job,) = stack.container.jobs.list(kind="tidy")
@@ -40,3 +48,4 @@ def test_a_day_has_one_job_that_removes_leftovers(stack: Stack) -> None:
     assert found is not None
     assert found.state is JobState.DONE
     assert not left.exists()
+    assert [row.id for row in database.run(text("SELECT id FROM spend_holds"))] == ["new"]

@@ -1,0 +1,111 @@
+"""Turns under a budget: a used-up one ends them with a clear word; commands show and raise it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from habakkuk.accounts.types import Role
+from habakkuk.conversations.types import Address, Outcome
+from habakkuk.core.errors import Forbidden, Invalid, NotFound
+from habakkuk.gateway.types import Inbound
+from tests.fakes.model_server import ModelServer
+from tests.fakes.stack import Stack
+
+# Every token costs ten cents: one answer is dearer than the budget, and passes it alone.
+MONEY = """
+pricing: {mine/fake-model: {input: 100000, output: 100000}}
+budgets: {day: 1, users: {member: 0.5}}
+"""
+HOLDS = text("SELECT count(*) FROM spend_holds")
+
+
+@pytest.fixture
+def stack(home: Path, database_url: str, redis_url: str, model: ModelServer) -> Iterator[Stack]:
+    made = Stack(home, database_url, redis_url, model, MONEY)
+    yield made
+    made.close()
+
+
+def member(stack: Stack, body: str) -> str | None:
+    alice = next(
+        (one.user for one in stack.container.accounts.people() if one.user.name == "alice"), None
+    )
+    user = alice or stack.container.accounts.add("alice", Role.MEMBER)
+    inbound = Inbound(Address("web", "web", "alice"), user, body, "api")
+    return stack.container.gateway.admit(inbound).reply
+
+
+def test_a_turn_after_the_budget_is_used_up_says_so_and_asks_no_model(stack: Stack) -> None:
+    stack.start()
+    assert stack.ended(stack.say("hello")).outcome is Outcome.ANSWERED
+    before = len(stack.model.requests)
+    refused = stack.say("again")
+    said = stack.reply(refused).body
+    assert said.startswith("Today's budget for this server, $1.00, is used up")
+    assert "/budget raise day AMOUNT" in said
+    assert stack.turn(refused.turn_id).outcome is Outcome.FAILED
+    assert len(stack.model.requests) == before
+    assert stack.container.database.run(HOLDS)[0][0] == 0
+
+
+def test_an_owner_raises_the_budget_in_the_chat_and_asks_again(stack: Stack) -> None:
+    stack.start()
+    stack.ended(stack.say("hello"))
+    said = stack.say("/budget raise day 100").reply
+    assert said is not None
+    assert said.startswith("Raised. This server (day): $")
+    assert "of $101.00 spent today, raised by $100.00 today." in said
+    assert stack.ended(stack.say("again")).outcome is Outcome.ANSWERED
+
+
+def test_budgets_are_shown_to_whom_they_concern(stack: Stack) -> None:
+    shown = stack.say("/budget").reply
+    assert shown is not None
+    assert shown.splitlines() == [
+        "This server (day): $0.00 of $1.00 spent today.",
+        "Budgets renew at 00:00 (UTC).",
+    ]
+    assert (member(stack, "/budget") or "").splitlines()[:2] == [
+        "This server (day): $0.00 of $1.00 spent today.",
+        "alice (user:alice): $0.00 of $0.50 spent today.",
+    ]
+
+
+def test_only_an_owner_raises_budgets(stack: Stack) -> None:
+    with pytest.raises(Forbidden):
+        member(stack, "/budget raise day 5")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ("raise", Invalid),
+        ("raise day", Invalid),
+        ("lower day 5", Invalid),
+        ("raise day much", Invalid),
+        ("raise day -5", Invalid),
+        ("raise day nan", Invalid),
+        ("raise week 5", NotFound),
+    ],
+)
+def test_what_cannot_be_raised_is_explained(
+    stack: Stack, arguments: str, error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        stack.say(f"/budget {arguments}")
+
+
+def test_usage_tells_of_this_session_and_of_today(stack: Stack) -> None:
+    assert "no model was called yet" in (stack.say("/usage").reply or "")
+    stack.start()
+    stack.ended(stack.say("hello"))
+    stack.say("/new")
+    session, today = (stack.say("/usage").reply or "").splitlines()
+    assert session == "This session: no model was called yet."
+    assert today.startswith("You today: 1 call, ")
+    assert "tokens read (0% of it cached)" in today
+    assert "$" in today

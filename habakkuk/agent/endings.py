@@ -16,6 +16,7 @@ from habakkuk.conversations.types import (
     Outcome,
 )
 from habakkuk.core.interrupt import Interrupted, Reason
+from habakkuk.core.text import clean
 from habakkuk.events.types import EventType
 from habakkuk.jobs.types import JobState
 from habakkuk.llm.types import Block, Message
@@ -88,10 +89,13 @@ def append(run: TurnRun, step: int, role_blocks: Message, meta: dict[str, Any]) 
 
 
 def _redacted(run: TurnRun, ending: Ending) -> Ending:
-    """Take secrets out of what Habakkuk says itself: services repeat keys in their errors."""
+    """Take secrets out of what Habakkuk says itself: services repeat keys in their errors.
+
+    And what cannot be stored: an end that cannot be written is a turn that hangs.
+    """
     redactor = run.ports.redactor
-    error = None if ending.error is None else redactor.text(ending.error)
-    return replace(ending, notice=redactor.text(ending.notice), error=error)
+    error = None if ending.error is None else clean(redactor.text(ending.error))
+    return replace(ending, notice=clean(redactor.text(ending.notice)), error=error)
 
 
 def _chat_message(ending: Ending) -> NewChatMessage:

@@ -24,7 +24,8 @@ from tests.fakes.model_server import ModelServer
 
 CONFIG = """
 providers:
-  mine: {{type: openai, base_url: "{base_url}", api_key_env: MINE_KEY, stall_timeout: 20s}}
+  mine: {{type: openai, base_url: "{base_url}", api_key_env: MINE_KEY, {limits}}}
+{providers}
 agents:
   habakkuk: {{model: mine/fake-model, max_steps: 8, permissions: full}}
   careful: {{model: mine/fake-model}}
@@ -75,9 +76,20 @@ class Stack:
     """Build one with a home, two URLs and a model server; `start` runs turns."""
 
     def __init__(
-        self, home: Path, database_url: str, redis_url: str, model: ModelServer, more: str = ""
+        self,
+        home: Path,
+        database_url: str,
+        redis_url: str,
+        model: ModelServer,
+        more: str = "",
+        providers: str = "",
+        limits: str = "stall_timeout: 20s",
     ) -> None:
-        (home / "config.yaml").write_text(CONFIG.format(base_url=model.base_url, more=more))
+        """`more`, `providers`: lines of config.yaml; `limits` stand in the provider `mine`."""
+        written = CONFIG.format(
+            base_url=model.base_url, more=more, providers=providers, limits=limits
+        )
+        (home / "config.yaml").write_text(written)
         environment = read_environment(
             dict(os.environ)
             | {
@@ -95,10 +107,10 @@ class Stack:
         self.owner = self.container.accounts.owner()
         self.principal = Principal(self.owner, frozenset(Scope))
 
-    def start(self, points: Points | None = None) -> Host:
+    def start(self, points: Points | None = None, turns: int = 8) -> Host:
         """Run turns in this process, as one worker."""
         source = replace(self.container, failpoints=points) if points else self.container
-        host = Host(source, Identity("test", "worker", "0"), {"turns": 8, "deliveries": 4})
+        host = Host(source, Identity("test", "worker", "0"), {"turns": turns, "deliveries": 4})
         # Known before it is open: one that never opens must not go on after its test.
         self._offer.host = host
         host.start()

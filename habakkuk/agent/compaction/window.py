@@ -177,6 +177,10 @@ class Window:
         if of_messages(view(shown)) >= before:
             why = "the summary is longer than what it stands for"
             shown = self._shown_after(found, self._dropped(previous, why, budget))
+            if of_messages(view(shown)) >= before:
+                # So little that even a note of the gap is longer.
+                self.notices.clear()
+                return None
         self._write(shown)
         self._shown, self._stored = shown, list(shown.messages)
         after = of_messages(self.messages)

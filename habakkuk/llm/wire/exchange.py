@@ -23,7 +23,7 @@ from habakkuk.core.errors import ConfigurationError, LlmError
 from habakkuk.core.interrupt import Interrupt, Interrupted
 from habakkuk.core.lines import Call, Calls
 from habakkuk.core.log import get_logger
-from habakkuk.core.text import shorten
+from habakkuk.core.text import clean, shorten
 from habakkuk.llm.contract import (
     AuthFailed,
     BadRequest,
@@ -317,7 +317,7 @@ class StreamProvider(ABC, Generic[Piece]):
     # What goes wrong.
 
     def _no_stream(self, text: str) -> LlmError:
-        said = shorten(hide_secrets(text, self._endpoint), 120)
+        said = shorten(hide_secrets(clean(text), self._endpoint), 120)
         # As if the model were missing, since a fallback elsewhere may answer.
         return ModelMissing(
             f"{self._endpoint.name}: what answers at {self._endpoint.address} is no"

@@ -95,13 +95,18 @@ class Prices:
         rates = next(rates for above, rates in reversed(tariff) if usage.input > above)
         return rates.cost(usage).quantize(_SMALLEST)
 
+    def rates(self, model: ModelRef, at: datetime | None = None) -> Rates | None:
+        """Return what a model costs where its prompt is not a long one, None when nobody knows."""
+        tariff = self._tariff(model, at)
+        return None if tariff is None else tariff[0][1]
+
     def is_free(self, model: ModelRef) -> bool:
         """Whether a model is known to cost nothing."""
         return self.cost(model, Usage(_MILLION, _MILLION)) == 0
 
     def is_known(self, model: ModelRef) -> bool:
         """Whether it is known what a model costs."""
-        return self.cost(model, Usage(1, 1)) is not None
+        return self.rates(model) is not None
 
     def warm(self) -> None:
         """Load the table, for a process that will record calls."""

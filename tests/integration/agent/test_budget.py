@@ -13,7 +13,7 @@ from habakkuk.conversations.types import Address, Outcome
 from habakkuk.core.errors import Forbidden, Invalid, NotFound
 from habakkuk.gateway.types import Inbound
 from tests.fakes.model_server import ModelServer
-from tests.fakes.stack import Stack
+from tests.fakes.stack import Points, Stack, until
 
 # Every token costs ten cents: one answer is dearer than the budget, and passes it alone.
 MONEY = """
@@ -49,6 +49,25 @@ def test_a_turn_after_the_budget_is_used_up_says_so_and_asks_no_model(stack: Sta
     assert "/budget raise day AMOUNT" in said
     assert stack.turn(refused.turn_id).outcome is Outcome.FAILED
     assert len(stack.model.requests) == before
+    assert stack.container.database.run(HOLDS)[0][0] == 0
+
+
+def test_a_turn_that_is_taken_up_lets_go_of_what_its_killed_run_held(stack: Stack) -> None:
+    """A worker that was killed within a call has left its hold: nobody waits for it."""
+    stack.start(Points({"model.call.before": 1}))
+    asked = stack.say("hello")
+    until(lambda: stack.turn(asked.turn_id).began is not None)
+    stack.stop()
+    stack.container.database.run(
+        text(
+            "INSERT INTO spend_holds (id, turn_id, scopes, amount, expires)"
+            " VALUES ('killed', :turn, '{day}', 1, now() + interval '1 hour')"
+        ),
+        turn=asked.turn_id,
+    )
+    stack.take_over(asked)
+    stack.start()
+    assert stack.ended(asked).outcome is Outcome.ANSWERED
     assert stack.container.database.run(HOLDS)[0][0] == 0
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from decimal import Decimal
+from typing import Any
 
 import pytest
 from sqlalchemy import text
 
+from habakkuk.conversations.store import usage
 from habakkuk.conversations.store.usage import UsageLedger
 from habakkuk.db.engine import Database
 from habakkuk.llm.contract import CallRecord
@@ -84,3 +87,63 @@ def test_two_runs_of_a_turn_have_baskets_of_their_own(database: Database) -> Non
         old.__exit__(None, None, None)
         ledger.record(CALL)
     assert database.run(COUNT)[0][0] == 2
+
+
+class PerToken:
+    """Prices of a dollar a token; nobody knows what other models cost, and one is free."""
+
+    def cost(self, model: ModelRef, usage: Usage) -> Decimal | None:
+        dollars = {"m": 1, "free": 0}.get(model.model)
+        return None if dollars is None else Decimal(dollars * (usage.input + usage.output))
+
+
+def kept(database: Database) -> list[tuple[Any, ...]]:
+    columns = (
+        "outcome, purpose, input, output, cost, round(CAST(seconds AS numeric), 2), first_token"
+    )
+    return [tuple(row) for row in database.run(text(f"SELECT {columns} FROM usage ORDER BY at"))]
+
+
+def test_a_call_is_kept_with_what_it_was_for_how_it_went_and_what_it_cost(
+    database: Database,
+) -> None:
+    labels = LABELS | {"purpose": "summary"}
+    UsageLedger(database, PerToken()).record(
+        replace(CALL, labels=labels, seconds=3.25, first_token=0.5)
+    )
+    assert kept(database) == [
+        ("answered", "summary", 1, 1, Decimal(2), Decimal("3.25"), 0.5),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "first_token", "model", "cost"),
+    [
+        ("rate_limited", None, "m", Decimal(0)),
+        ("rate_limited", None, "unpriced", Decimal(0)),
+        ("network_failed", 0.5, "m", None),
+        ("cut", 0.5, "m", None),
+        ("stopped", None, "m", None),
+        ("stopped", None, "free", Decimal(0)),
+    ],
+)
+def test_a_call_that_nobody_counted_is_free_only_when_it_never_began(
+    database: Database, outcome: str, first_token: float | None, model: str, cost: Decimal | None
+) -> None:
+    call = CallRecord(ModelRef("mine", model), LABELS, outcome, None, first_token=first_token)
+    UsageLedger(database, PerToken()).record(replace(call, last=False))
+    ((kept_outcome, _, read, written, found, _, _),) = kept(database)
+    assert (kept_outcome, read, written, found) == (outcome, 0, 0, cost)
+
+
+def test_an_answer_of_a_server_that_does_not_count_is_not_free(database: Database) -> None:
+    UsageLedger(database, PerToken()).record(replace(CALL, usage=Usage()))
+    assert [row[4] for row in kept(database)] == [None]
+
+
+def test_what_only_failed_is_no_usage_of_a_turn(database: Database) -> None:
+    ledger = UsageLedger(database)
+    ledger.record(replace(CALL, outcome="rate_limited", usage=None))
+    assert usage.summed(database, "s", "t") is None
+    ledger.record(CALL)
+    assert usage.summed(database, "s", "t") == Usage(1, 1)

@@ -183,3 +183,11 @@ def test_the_table_is_not_loaded_for_what_the_config_says(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "genai_prices", None)
     assert cost("mine/m", pricing={"mine/m": {"input": 1, "output": 1}}) == 2
     assert cost("ollama/m") == 0
+
+
+def test_rates_are_those_of_short_prompts() -> None:
+    price = {"input": 1, "output": 2, "long": {"above": 200_000, "input": 3, "output": 4}}
+    found = prices(pricing={"mine/m": price}).rates(ModelRef("mine", "m"))
+    assert found is not None
+    assert (found.input, found.output, found.cache_read) == (1, 2, 1)
+    assert prices().rates(ModelRef("mine", "m")) is None

@@ -366,6 +366,16 @@ def test_refused_signatures_are_left_out_in_one_more_request(
     assert UNSIGNED in second
 
 
+def test_what_was_shown_is_not_asked_for_again(server: ModelServer) -> None:
+    signed = ToolCall(
+        id="c", name="add", input={}, signature="c2lnbmVk", provider="mine", model="m"
+    )
+    parts = (chunk(text("Hi")), *end(reason="MISSING_THOUGHT_SIGNATURE"))
+    with pytest.raises(BadRequest):
+        ask(server, *parts, asked=talk(signed), profile=LEVEL)
+    assert len(server.requests) == 1
+
+
 def test_a_missing_signature_where_there_is_none_to_leave_out_is_told(server: ModelServer) -> None:
     with pytest.raises(BadRequest, match="thought_signature"):
         ask(server, *end(reason="MISSING_THOUGHT_SIGNATURE"))

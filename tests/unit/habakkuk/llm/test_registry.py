@@ -26,7 +26,7 @@ LIGHT = (
 
 
 def test_types_are_found_in_the_package() -> None:
-    assert {"openai", "anthropic"} <= set(provider_types())
+    assert provider_types() == ("anthropic", "gemini", "openai", "responses")
 
 
 def test_a_provider_is_made_once() -> None:
@@ -61,20 +61,22 @@ def run(code: str) -> str:
 def test_importing_it_loads_no_sdk(module: str) -> None:
     code = f"""
 import sys, habakkuk.llm.{module}
-print([name for name in ('openai', 'anthropic', 'httpx2') if name in sys.modules])
+print([name for name in ('openai', 'anthropic', 'google.genai', 'httpx2') if name in sys.modules])
 """
     assert run(code) == "[]"
 
 
 @pytest.mark.parametrize(
-    ("kind", "loaded"),
+    ("kind", "sdk", "loaded"),
     [
-        ("openai", ("openai.lib._client_auth", "httpx2")),
-        ("anthropic", ("anthropic", "httpx2")),
+        ("openai", "openai", ("openai.lib._client_auth", "httpx2")),
+        ("responses", "openai", ("openai.lib._client_auth", "httpx2")),
+        ("anthropic", "anthropic", ("anthropic", "httpx2")),
+        ("gemini", "google.genai", ("google.genai.errors", "httpx2")),
     ],
 )
 def test_warming_loads_what_the_first_request_needs_and_no_other_sdk(
-    kind: str, loaded: tuple[str, ...]
+    kind: str, sdk: str, loaded: tuple[str, ...]
 ) -> None:
     code = f"""
 import sys
@@ -82,6 +84,6 @@ from habakkuk.llm.contract import Endpoint
 from habakkuk.llm.registry import Registry
 Registry({{'m': Endpoint('m', 'http://127.0.0.1:9/v1', '', type={kind!r})}}).warm()
 print(all(name in sys.modules for name in {loaded!r}),
-      [name for name in ('openai', 'anthropic') if name in sys.modules])
+      [name for name in ('openai', 'anthropic', 'google.genai') if name in sys.modules])
 """
-    assert run(code) == f"True ['{kind}']"
+    assert run(code) == f"True ['{sdk}']"

@@ -10,8 +10,9 @@ from flask_openapi.blueprint import APIBlueprint
 from flask_openapi.models.tag import Tag
 
 from habakkuk.accounts.types import Principal, Scope
+from habakkuk.conversations.choices import answering
 from habakkuk.conversations.store.shelf import Page, Shelved
-from habakkuk.conversations.types import ChatMessage, ChatState
+from habakkuk.conversations.types import ChatMessage, ChatState, Conversation
 from web.answers import json_answer
 from web.api.bodies import (
     ConversationPath,
@@ -24,6 +25,7 @@ from web.api.bodies import (
 from web.api.chat import CHANNEL, address_of
 from web.api.shown import (
     CallQuery,
+    ChoiceShownBody,
     DoneBody,
     FilePath,
     MessagePath,
@@ -222,10 +224,19 @@ def page(own: Principal, conversation: str, query: HistoryQuery) -> PageBody:
     return PageBody(
         conversation=_shelved(own, container().shelf.one(own, address)),
         session=found.session_id,
+        choice=_choice(own, found),
         messages=[MessageBody.of(row) for row in rows],
         earlier=bool(rows) and rows[0].seq > 1,
         turns=[ShownTurnBody.of(turn) for turn in turns],
         open=[ShownTurnBody.of(turn) for turn in conversations.shown_open_turns(found)],
+    )
+
+
+def _choice(own: Principal, found: Conversation) -> ChoiceShownBody:
+    session = container().conversations.session(own, found.session_id)
+    first = answering(container().selection, found.agent, None)
+    return ChoiceShownBody(
+        own=str(first) if first else None, model=session.model, effort=session.effort
     )
 
 

@@ -195,6 +195,14 @@ class OpenBody(BaseModel):
     withdrawn: list[int]
 
 
+class ChoiceShownBody(BaseModel):
+    """Which model answers in a session: `own` is its agent's; the others are null if not chosen."""
+
+    own: str | None
+    model: str | None
+    effort: str | None
+
+
 class PageBody(BaseModel):
     """A conversation with its newest messages, oldest first, and the turns that they belong to.
 
@@ -203,6 +211,7 @@ class PageBody(BaseModel):
 
     conversation: ShelvedBody
     session: str
+    choice: ChoiceShownBody
     messages: list[MessageBody]
     earlier: bool
     turns: list[ShownTurnBody]

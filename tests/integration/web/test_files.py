@@ -33,6 +33,17 @@ def test_a_file_of_a_message_reaches_the_transcript_and_the_model(served: Served
     assert f"(image a.png, 1 kB: {NOTE})" in served.stack.model.requests[0].text
 
 
+def test_a_model_that_sees_is_sent_the_image_itself(served: Served) -> None:
+    served.stack.start()
+    served.send("/model mine/gemma3:4b")
+    sent = attach(served)
+    reply = served.client.get(f"/api/turns/{sent['turn']}", params={"wait": 60}).json()["reply"]
+    (asked,) = served.stack.model.requests
+    parts = asked.body["messages"][-1]["content"]
+    assert {"type": "image_url", "image_url": {"url": URI}} in parts
+    assert "notice" not in reply["data"]
+
+
 def test_a_person_is_told_once_that_the_model_could_not_see(served: Served) -> None:
     served.stack.start()
     sent = attach(served)

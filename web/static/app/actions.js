@@ -1,6 +1,6 @@
 // What a person does to a conversation.
 
-import { call, get, post, chat, conversation } from "./api.js";
+import { call, get, post, sentence, chat, conversation } from "./api.js";
 import { follow, leave } from "./follow.js";
 import { attempt, tell } from "./notes.js";
 import * as state from "./state.js";
@@ -83,7 +83,7 @@ export async function loadEarlier() {
 
 // Messages.
 
-export async function send(text, agent) {
+export async function send(text, agent, files = []) {
   let name = state.name.peek();
   const begins = !name;
   if (begins) {
@@ -92,7 +92,7 @@ export async function send(text, agent) {
     history.pushState(null, "", `/c/${name}`);
   }
   const id = crypto.randomUUID();
-  const mine = { key: id, text, failed: null, name, agent };
+  const mine = { key: id, text, failed: null, name, agent, files };
   state.sending.value = [...state.sending.peek(), mine];
   if (begins) follow(name);
   await deliver(mine);
@@ -104,6 +104,7 @@ export async function deliver(mine) {
   try {
     const body = { conversation: mine.name, text: mine.text, id: mine.key };
     if (mine.agent) body.agent = mine.agent;
+    if (mine.files?.length) body.files = mine.files.map(({ name, data }) => ({ name, data }));
     const sent = await post("/api/chat", body);
     forget(mine);
     if (state.name.peek() !== mine.name) return;
@@ -158,6 +159,18 @@ async function patch(fields) {
 
 export const rename = (title) => patch({ title });
 export const archive = (archived) => patch({ archived });
+
+// What is given changes; "default" goes back to what the agent has.
+export async function choose(fields) {
+  const session = state.session.peek();
+  const done = await attempt(() =>
+    call("PATCH", `/api/sessions/${encodeURIComponent(session)}`, fields),
+  );
+  if (!done || state.session.peek() !== session) return;
+  const { model, effort } = done.session;
+  state.choice.value = { ...state.choice.peek(), model, effort };
+  if (done.notes.length) tell(done.notes.map(sentence).join(" "));
+}
 
 export async function remove() {
   const done = await attempt(() => call("DELETE", conversation(state.name.peek())));

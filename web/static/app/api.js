@@ -26,11 +26,12 @@ export async function call(method, path, body) {
   const value = await answer.json().catch(() => null);
   if (answer.ok && value !== null) return value;
   if (answer.ok) throw new Failure(0, "The answer of the server broke off. Try again.");
-  throw new Failure(answer.status, sentence(value?.error?.message, answer.status));
+  const said = value?.error?.message;
+  const unsaid = `The server answered ${answer.status}. Try again in a moment.`;
+  throw new Failure(answer.status, said ? sentence(said) : unsaid);
 }
 
-function sentence(message, status) {
-  if (!message) return `The server answered ${status}. Try again in a moment.`;
+export function sentence(message) {
   const begun = message[0].toUpperCase() + message.slice(1);
   return /[.!?]$/.test(begun) ? begun : `${begun}.`;
 }

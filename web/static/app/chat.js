@@ -24,13 +24,18 @@ function Talk({ agents, writes }) {
       : html`<div class="line">You may read here, not write.</div>`}`;
 }
 
-// A title is made of the first message: look when that may have happened.
-async function learn() {
+// A title is made of the first message, a command may choose a model: look when that may have
+// happened.
+async function learn(row) {
   const name = state.name.peek();
-  if (!name || state.about.peek()?.title) return;
+  const settled = state.about.peek()?.title && state.choice.peek();
+  if (!name || (settled && row?.kind !== "command")) return;
   try {
     const page = await get(`${conversation(name)}?limit=1`);
-    if (state.name.peek() === name) state.about.value = page.conversation;
+    if (state.name.peek() !== name) return;
+    state.about.value = page.conversation;
+    state.session.value = page.session;
+    state.choice.value = page.choice;
   } catch {
     // The list has it at its next look.
   }

@@ -2,6 +2,8 @@
 
 import { html, useEffect, useRef, useState } from "./vendor.js";
 import { send, stop } from "./actions.js";
+import { Choice } from "./choice.js";
+import { Attach, Held, taken } from "./files.js";
 import { Icon } from "./icons.js";
 import { Queue, queued } from "./queue.js";
 import { sends } from "./shell.js";
@@ -14,12 +16,15 @@ export function Composer({ agents }) {
   const [text, setText] = useState("");
   const [editing, setEditing] = useState(null);
   const [agent, setAgent] = useState(agents[0]);
+  const [files, setFiles] = useState([]);
+  const [over, setOver] = useState(false);
   const name = state.name.value;
   const alive = state.open.value.length > 0;
 
   useEffect(() => {
     setText(sessionStorage.getItem(draftKey(name)) ?? "");
     setEditing(null);
+    setFiles([]);
     if (matchMedia("(width >= 900px)").matches) box.current.focus();
   }, [name]);
 
@@ -28,11 +33,29 @@ export function Composer({ agents }) {
     if (value) sessionStorage.setItem(draftKey(name), value);
     else sessionStorage.removeItem(draftKey(name));
   };
+  const empty = !text.trim() && !files.length;
+  const add = async (more) => setFiles(await taken(more, files));
+  const paste = (event) => {
+    if (!event.clipboardData.files.length) return;
+    event.preventDefault();
+    add(event.clipboardData.files);
+  };
+  const drag = (event) => {
+    if (!event.dataTransfer.types.includes("Files")) return;
+    event.preventDefault();
+    setOver(true);
+  };
+  const drop = (event) => {
+    event.preventDefault();
+    setOver(false);
+    add(event.dataTransfer.files);
+  };
   const submit = (event) => {
     event?.preventDefault();
-    if (!text.trim()) return;
-    send(text, !name && agents.length > 1 ? agent : undefined);
+    if (empty) return;
+    send(text, !name && agents.length > 1 ? agent : undefined, files);
     write("");
+    setFiles([]);
     box.current.focus();
   };
   const key = (event) => {
@@ -49,7 +72,15 @@ export function Composer({ agents }) {
   return html`<div class="bottom">
     <div class="column">
       <${Queue} editing=${editing} onEdit=${setEditing} />
-      <form class="composer" onSubmit=${submit}>
+      <${Held} files=${files} onRemove=${(at) => setFiles(files.filter((_, n) => n !== at))} />
+      <form
+        class=${over ? "composer over" : "composer"}
+        onSubmit=${submit}
+        onDragOver=${drag}
+        onDragLeave=${() => setOver(false)}
+        onDrop=${drop}
+      >
+        <${Attach} onFiles=${add} />
         <label class="unseen" for="message">Message</label>
         <textarea
           id="message"
@@ -60,13 +91,14 @@ export function Composer({ agents }) {
           value=${text}
           onInput=${(event) => write(event.target.value)}
           onKeyDown=${key}
+          onPaste=${paste}
         ></textarea>
         ${alive &&
         html`<button type="button" class="button touch" onClick=${stop}>
           <${Icon} name="square" />Stop
         </button>`}
-        ${(!alive || text.trim()) &&
-        html`<button class="button main touch" disabled=${!text.trim()}>
+        ${(!alive || !empty) &&
+        html`<button class="button main touch" disabled=${empty}>
           <${Icon} name="send-horizontal" />${alive ? "Queue" : "Send"}
         </button>`}
       </form>
@@ -78,7 +110,7 @@ export function Composer({ agents }) {
                 ${agents.map((one) => html`<option value=${one}>${one}</option>`)}
               </select>
             </label>`
-          : html`<span></span>`}
+          : html`<${Choice} />`}
         <span class="keyboard">${alive ? "Esc stops" : "Enter sends"}</span>
       </div>
     </div>

@@ -3,6 +3,7 @@
 import { html, useEffect, useRef, useState } from "./vendor.js";
 import { archive, remove, rename } from "./actions.js";
 import { conversation } from "./api.js";
+import { Chosen } from "./choice.js";
 import { Icon } from "./icons.js";
 import * as state from "./state.js";
 
@@ -23,6 +24,7 @@ export function Header() {
     ${renaming
       ? html`<${Renaming} title=${title} onDone=${() => setRenaming(false)} />`
       : html`<h1 class="cut grow" dir="auto">${title}</h1>`}
+    ${!renaming && html`<${Chosen} />`}
     ${about?.archived && html`<span class="muted small">archived</span>`}
     ${stored && !renaming && html`<${Menu} about=${about} onRename=${() => setRenaming(true)} />`}
   </header>`;

@@ -3,8 +3,10 @@
 import { html, useState } from "./vendor.js";
 import { retry } from "./actions.js";
 import { copy } from "./copy.js";
+import { Files } from "./files.js";
 import { Icon } from "./icons.js";
 import { Prose } from "./prose.js";
+import * as state from "./state.js";
 import { Calls, runs } from "./tools.js";
 import { clock, exact, seconds, span } from "./words.js";
 
@@ -52,7 +54,8 @@ export function UserMessage({ row }) {
     return html`<article class="message user command" aria-label="You">${row.text}</article>`;
   }
   return html`<article id=${anchor(row)} class="message user" aria-label="You">
-    <div class="said" dir="auto">${row.text}</div>
+    <${Files} files=${row.data.files} name=${state.name.value} seq=${row.seq} />
+    ${row.text && html`<div class="said" dir="auto">${row.text}</div>`}
     <div class="under">
       <span class="tools"><${Copy} text=${row.text} /></span><${Moment} moment=${row.created} />
     </div>

@@ -21,7 +21,7 @@ export function Queue({ editing, onEdit }) {
         (row) => html`<li key=${row.seq}>
           ${editing === row.seq
             ? html`<${Editor} row=${row} onDone=${() => onEdit(null)} />`
-            : html`<span class="cut grow" dir="auto">${row.text}</span>
+            : html`<span class="cut grow" dir="auto">${row.text || plural(row.data.files?.length ?? 0, "file", "files")}</span>
                 <button class="button bare small" onClick=${() => onEdit(row.seq)}>
                   <${Icon} name="pencil" />Edit
                 </button>

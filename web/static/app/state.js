@@ -6,6 +6,8 @@ import { Growing } from "./streaming.js";
 export const name = signal(null);
 export const about = signal(null);
 export const session = signal(null);
+// Which model answers: the agent's own, or what was chosen for the session.
+export const choice = signal(null);
 export const rows = signal([]);
 export const turns = signal(new Map());
 export const open = signal([]);
@@ -41,6 +43,7 @@ export function reset(conversation) {
     name.value = conversation;
     about.value = null;
     session.value = null;
+    choice.value = null;
     rows.value = [];
     turns.value = new Map();
     open.value = [];
@@ -58,6 +61,7 @@ export function take(page) {
   batch(() => {
     about.value = page.conversation;
     session.value = page.session;
+    choice.value = page.choice;
     earlier.value = page.earlier;
     addRows(page.messages);
     addTurns([...page.turns, ...page.open]);

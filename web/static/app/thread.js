@@ -3,6 +3,7 @@
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor.js";
 import { deliver, drop, loadEarlier } from "./actions.js";
 import { Approval } from "./approval.js";
+import { Files } from "./files.js";
 import { Icon } from "./icons.js";
 import { Answer, Steps, UserMessage } from "./message.js";
 import { attempt } from "./notes.js";
@@ -144,7 +145,8 @@ async function askEarlier() {
 
 function Sending({ one }) {
   return html`<article class="message user" aria-label="You">
-    <div class="said" dir="auto">${one.text}</div>
+    <${Files} files=${one.files} />
+    ${one.text && html`<div class="said" dir="auto">${one.text}</div>`}
     <div class="under">
       ${one.failed
         ? html`<span class="err">Not sent. ${one.failed}</span>

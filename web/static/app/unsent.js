@@ -13,7 +13,11 @@ function put(name, all) {
 
 export function keep(message) {
   forget(message);
-  put(message.name, [...unsent(message.name), message]);
+  try {
+    put(message.name, [...unsent(message.name), message]);
+  } catch {
+    // Files are more than a tab may keep: then the message stays as long as the page does.
+  }
 }
 
 export function forget({ name, key }) {

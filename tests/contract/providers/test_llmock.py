@@ -73,7 +73,10 @@ def ask(router: Router, kind: str, number: int, more: int = 2) -> bool:
         events = list(router.stream((ref,), asked, Interrupt()))
     except LlmError as error:
         passing = isinstance(error, StreamCut) or error.retryable
-        return ask(router, kind, number, more - 1) if passing and more else False
+        if not (passing and more):
+            return False
+        Interrupt().wait(error.retry_after or 0.0)
+        return ask(router, kind, number, more - 1)
     return isinstance(events[-1], Finished)
 
 

@@ -71,6 +71,32 @@ def test_a_turn_that_is_taken_up_lets_go_of_what_its_killed_run_held(stack: Stac
     assert stack.container.database.run(HOLDS)[0][0] == 0
 
 
+def test_many_turns_at_once_end_answered_or_refused_and_pass_the_budget_by_one_call(
+    home: Path, database_url: str, redis_url: str, model: ModelServer
+) -> None:
+    """Fifty turns, eight at a time, against a budget for some twenty of them."""
+    # A token read costs ten cents, a call some twelve dollars; what one costs at most is far more.
+    money = "pricing: {mine/: {input: 100000, output: 0}}\nbudgets: {day: 240}\n"
+    stack = Stack(home, database_url, redis_url, model, money)
+    try:
+        asked = [stack.say("hello", chat=f"c{number}") for number in range(50)]
+        stack.start()
+        ended = [stack.ended(one, 120) for one in asked]
+        refused = [one for one in ended if one.outcome is not Outcome.ANSWERED]
+        dearest, spent = stack.container.database.run(
+            text("SELECT max(cost), sum(cost) FROM usage")
+        )[0]
+        assert 240 <= spent < 240 + dearest
+        assert {one.outcome for one in refused} == {Outcome.FAILED}
+        assert len(ended) - len(refused) == len(model.requests)
+        for one in refused:
+            reply = stack.container.conversations.reply(one)
+            assert reply is not None
+            assert reply.body.startswith("Today's budget for this server, $240.00, is used up")
+    finally:
+        stack.close()
+
+
 def test_an_owner_raises_the_budget_in_the_chat_and_asks_again(stack: Stack) -> None:
     stack.start()
     stack.ended(stack.say("hello"))

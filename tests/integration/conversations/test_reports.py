@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import TextClause, text
+from sqlalchemy.engine.default import DefaultDialect
 
 from habakkuk.accounts.types import Principal, Role, Scope, User
 from habakkuk.conversations.reports import UsageReports, cost_words, hit_share, span_of
-from habakkuk.conversations.store import reports
+from habakkuk.conversations.store import reports, spend
 from habakkuk.core.clock import Clock
 from habakkuk.core.config.schema import Config
 from habakkuk.core.errors import Invalid
@@ -219,3 +222,25 @@ def test_what_is_no_time_is_refused(written: str) -> None:
 @pytest.mark.parametrize(("written", "hours"), [("12h", 12), ("7d", 168), ("366d", 8784)])
 def test_times_are_hours_or_days(written: str, hours: int) -> None:
     assert span_of(written) == timedelta(hours=hours)
+
+
+@pytest.mark.parametrize(
+    "statement", [spend._ADMIT, spend._SHOW, reports._REPORT, reports._WITHIN, reports._CACHED]
+)
+def test_sums_of_a_time_read_that_time_alone(statement: TextClause, database: Database) -> None:
+    """By a plan for any values: a plan that read every row would take longer each month."""
+    database.run(
+        text(
+            "INSERT INTO usage (id, at, provider, model, input, output, cache_read, cache_write,"
+            " reasoning) SELECT 'c' || n, now() - n * interval '1 h', 'p', 'm', 1, 1, 0, 0, 0"
+            " FROM generate_series(1, 5000) n"
+        )
+    )
+    sql = str(statement.compile(dialect=DefaultDialect(paramstyle="numeric_dollar")))
+    with closing(database.connect_alone("planner")) as connection:
+        cursor = connection.cursor()
+        cursor.execute("ANALYZE usage")
+        cursor.execute(f"EXPLAIN (GENERIC_PLAN) {sql}")
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+    assert "Seq Scan on usage" not in plan
+    assert re.search(r"Index Cond: \(\(at >= \$\d+\) AND \(at < \$\d+\)\)", plan)

@@ -189,5 +189,5 @@ def test_rates_are_those_of_short_prompts() -> None:
     price = {"input": 1, "output": 2, "long": {"above": 200_000, "input": 3, "output": 4}}
     found = prices(pricing={"mine/m": price}).rates(ModelRef("mine", "m"))
     assert found is not None
-    assert (found.input, found.output, found.cache_read) == (1, 2, 1)
+    assert [found.input, found.output, found.cache_read] == [1, 2, 1]
     assert prices().rates(ModelRef("mine", "m")) is None

@@ -29,7 +29,7 @@ _LONGEST = timedelta(days=366)
 # A fall is told where a cache has helped, and where enough was read for a share to mean something.
 _TELLING_TOKENS = 20_000
 _TELLING_SHARE = 0.1
-_NOBODY = Spent(0, 0, Usage(), Decimal(0), 0)
+_NOTHING = Spent(0, 0, Usage(), Decimal(0), 0)
 
 
 @dataclass(frozen=True)
@@ -121,10 +121,9 @@ class UsageReports:
     def report(self, viewer: Viewer, span: timedelta = WEEK) -> Report:
         """Return what was used in the last so many days or hours; whole days include today."""
         now = self._clock.now()
-        today = day_of(self._config, now)
         days = _days(self._config, now, span)
         whose = None if viewer.sees(None) else viewer.user_id
-        window = Window(days[0], today.ends, whose)
+        window = Window(days[0], day_of(self._config, now).ends, whose)
         lines = reports.report(self._database, window, days)
         zone = ZoneInfo(self._config.timezone)
         dates = [moment.astimezone(zone).date() for moment in days]
@@ -167,7 +166,7 @@ def _dated(dates: Sequence[date], lines: Sequence[Line]) -> list[Item]:
     """Return a line for each day, the newest first; days without calls are there too."""
     found = {line.key: line.spent for line in lines if line.kind == "day"}
     numbered = list(enumerate(dates, start=1))
-    return [Item(f"{day}", found.get(number, _NOBODY)) for number, day in reversed(numbered)]
+    return [Item(f"{day}", found.get(number, _NOTHING)) for number, day in reversed(numbered)]
 
 
 def _items(kind: str, lines: Sequence[Line]) -> list[Item]:

@@ -25,7 +25,8 @@ _NOTHING = Decimal(0)
 # A call that takes all the time it may has ended by then, and what it held is no more.
 _GRACE_SECONDS = 60.0
 _LOCAL_TIMEOUT = 600.0
-_FIRST_WAIT, _LONGEST_WAIT = 0.1, 0.5
+# Many may wait at once, and each time one looks it takes the caps' locks.
+_FIRST_WAIT, _LONGEST_WAIT = 0.1, 1.0
 
 
 def _draw(longest: float) -> float:

@@ -66,6 +66,10 @@ LIMITS = (
     Limit("256 turns at once in the model: seen", ("all_in_model", "seen"), 256, "", at_least=True),
     Limit("CPU a turn, all together", ("cpu_ms_per_turn", "total"), 9, "ms"),
     Limit("400 messages and 20 tools add", ("session_400", "adds_ms"), 6, "ms"),
+    Limit("a summed-up session of 10,000 messages loads in", ("summed", "load_ms"), 20, "ms"),
+    Limit("its turn, times a new one's, instant model", ("summed", "instant", "ratio"), 1.15, "x"),
+    Limit("its turn, times a new one's, 500 ms model", ("summed", "500ms", "ratio"), 1.15, "x"),
+    Limit("a chunk, over the SDK's own iteration", ("chunk_us", "most_over"), 50, "us"),
     Limit("idle memory of our processes", ("pss_mb", "idle"), 300, "MB"),
     Limit("large tables: turn, times the small ones'", ("large_tables", "turn_ratio"), 1.1, "x"),
     Limit(

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from scripts.benches import size, speed
+from scripts.benches import chunks, long, size, speed
 from scripts.benches.fill import fill
 from scripts.benches.plan import Plan
 from scripts.benches.recovery import recovery
@@ -42,7 +42,8 @@ class Bench:
                 stage.start_up()
             self._step("idle memory", lambda: self._idle(stage))
             self._step("speed", lambda: self._speed(stage))
-            self._step("long sessions", lambda: speed.long_sessions(stage, self._tally, plan))
+            self._step("long sessions", lambda: long.long_sessions(stage, self._tally, plan))
+            self._step("chunks", lambda: {"chunk_us": _chunks()})
             self._step("recovery", lambda: {"recovery_s": recovery(stage, plan)})
             if plan.large is not None:
                 self._step("large tables", lambda: self._large(stage))
@@ -108,6 +109,11 @@ class Bench:
 
     def _parked(self, stage: Stage) -> Report:
         return {"parked": size.parked(stage, self._tally, self._plan)}
+
+
+def _chunks() -> Report:
+    found = chunks.measure()
+    return {**found, "most_over": max(figures["over"] for figures in found.values())}
 
 
 def machine() -> Report:

@@ -15,7 +15,8 @@ class Plan:
     """Counts and lengths; what is 0 or None is left out.
 
     `alone` turns of one session in each of `rounds`; `levels` of sessions for `seconds` after
-    `ramp`; `long` sessions of how many messages; `memory` is (turns, ten times the turns).
+    `ramp`; `long` sessions of how many messages, `summed` one with a summary; `memory` is (turns,
+    ten times the turns).
     """
 
     rounds: int = 4
@@ -29,6 +30,7 @@ class Plan:
     memory: tuple[int, int] = (2_000, 20_000)
     large: Rows | None = _YEARS
     long: Sequence[int] = (400, 10_000)
+    summed: int = 10_000
     parked: int = 10_000
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scripts.benches.client import Clients, Load, Run, Target
-from scripts.benches.fill import long_session
 from scripts.benches.plan import Plan
 from scripts.benches.processes import CpuMeter
 from scripts.benches.stage import Stage
@@ -18,7 +17,6 @@ from scripts.harness.figures import spread
 BUSY = 32
 ALL = 256
 _OURS = ("web", "workers", "postgresql", "valkey")
-_LONG_COPIES = 4
 _WARM = 20
 
 
@@ -80,7 +78,7 @@ def alone(stage: Stage, tally: Tally, plan: Plan) -> Alone:
             (bare, stage.proxied()),
             (product, stage.product()),
         ):
-            _add(found, tally.run(target, once))
+            add(found, tally.run(target, once))
     return Alone(product, bare, direct)
 
 
@@ -130,29 +128,6 @@ def tool_turns(stage: Stage, tally: Tally, plan: Plan) -> dict[str, float | int]
     return tally.run(stage.product("caller"), load).whole_ms()
 
 
-def long_sessions(stage: Stage, tally: Tally, plan: Plan) -> dict[str, Any]:
-    """Measure turns in long sessions, new ones beside them."""
-    report: dict[str, Any] = {}
-    for messages in plan.long:
-        sessions = [
-            long_session(stage.api, stage.records, "tools", messages) for _ in range(_LONG_COPIES)
-        ]
-        tally.run(stage.product("tools"), Load(sessions=1, turns=_LONG_COPIES), sessions)
-        new, within = Run(), Run()
-        once = Load(sessions=1, turns=plan.alone // 2)
-        for _ in range(plan.rounds):
-            _add(new, tally.run(stage.product(), once))
-            _add(within, tally.run(stage.product("tools"), once, sessions))
-        adds = float(within.whole_ms()["p50"]) - float(new.whole_ms()["p50"])
-        report[f"session_{messages}"] = {
-            "ttft_ms": within.first_ms(),
-            "turn_ms": within.whole_ms(),
-            "new_turn_ms": new.whole_ms(),
-            "adds_ms": round(adds, 2),
-        }
-    return report
-
-
 def all_in_model(stage: Stage, tally: Tally) -> dict[str, float]:
     """Send 256 turns at once to a model that keeps them, and see how soon it has them all."""
     stage.model_api.get("/control")
@@ -173,7 +148,8 @@ def _cpu_of(
     return run.per_second, {name: ms / count for name, ms in meter.ms.items()}
 
 
-def _add(to: Run, run: Run) -> None:
+def add(to: Run, run: Run) -> None:
+    """Add the samples of a run to those of another."""
     to.samples.extend(run.samples)
     to.seconds += run.seconds
 

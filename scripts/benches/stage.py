@@ -40,7 +40,9 @@ agents:
   slow: {{model: bench/slow, permissions: full}}
   held: {{model: bench/held, permissions: full}}
   long: {{model: bench/long, permissions: full}}
-  tools: {{model: bench/instant, permissions: full, toolsets: [core, bench]}}
+  tools: {{model: bench/instant, permissions: full, toolsets: [core, bench], compact_at: -1}}
+  summed: {{model: bench/instant, permissions: full, compact_at: 150000}}
+  summedslow: {{model: bench/slow, permissions: full, compact_at: 150000}}
   caller: {{model: bench/caller, permissions: full}}
   asker: {{model: bench/asker, permissions: ask}}
 """
@@ -110,6 +112,11 @@ class Stage:
     def redis(self) -> Redis:
         """Return a client of the Valkey that `up` started."""
         return blocking_client(self.run.redis_url or "")
+
+    @property
+    def database_url(self) -> str:
+        """Where the product's PostgreSQL is."""
+        return self.run.database_url or ""
 
     def product(self, agent: str = "habakkuk") -> Target:
         """Return where Habakkuk's agent is asked."""

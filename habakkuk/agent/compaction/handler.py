@@ -63,6 +63,9 @@ class CompactHandler:
     def _said(self, context: JobContext, session: Session) -> str:
         if compactions.made_by(context.database, session.id, context.job.id):
             return "The session is summed up."
+        with context.database.transaction() as work:
+            # What a killed run of this job held of a budget.
+            self._ports.release(work, context.job.id)
         try:
             window = self._window(context, session)
             found = window.compact()
@@ -76,6 +79,7 @@ class CompactHandler:
         chain = (*own, *self._ports.chain(session.agent))
         fits = self._ports.fits(chain[0], agent)
         labels = {
+            "turn": context.job.id,
             "session": session.id,
             "agent": session.agent,
             "user": session.user_id or "",

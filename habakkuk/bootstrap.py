@@ -22,6 +22,7 @@ from habakkuk.channels.registry import Channels
 from habakkuk.commands.contract import Health, Server
 from habakkuk.conversations.budgets import Budgets
 from habakkuk.conversations.choices import SessionChoices
+from habakkuk.conversations.remembered import Remembered
 from habakkuk.conversations.reports import UsageReports
 from habakkuk.conversations.service import Conversations
 from habakkuk.conversations.shelf import Shelf
@@ -255,6 +256,7 @@ def _add_handlers(container: Container) -> None:
         chain=_chain(container.selection),
         fits=partial(_fits, container.selection),
         release=container.spend_caps.release_of_turn,
+        remembered=Remembered(),
         tools=ToolRegistry(_tool_packages(container.settings)),
         tool_threads=container.tool_pool,
         tool_services=_tool_services(container),

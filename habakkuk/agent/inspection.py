@@ -91,7 +91,11 @@ class Inspections:
         before = [record for record in records if record.transcript_length < answer.seq]
         record = before[-1] if before else None
         earlier = [item for item in stored if item.seq < answer.seq]
-        shown = transcript.cut(earlier, record) if record is not None else Transcript(earlier)
+        shown = (
+            transcript.cut(earlier, record, len(before))
+            if record is not None
+            else Transcript(earlier)
+        )
         calls = inspections.calls_of(self._database, answer.job_id)
         counted = next((call for call in reversed(calls) if call.answered and call.input), None)
         return Inspection(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from habakkuk.conversations.remembered import Remembered
 from habakkuk.conversations.store.usage import UsageLedger
 from habakkuk.core.clock import Clock
 from habakkuk.core.config.schema import AgentConfig, Config
@@ -53,6 +54,7 @@ class TurnPorts:
     chain: Callable[[str], Sequence[ModelRef]]
     fits: Callable[[ModelRef, AgentConfig], Fits]
     release: Callable[[Work, str], None]
+    remembered: Remembered
     tools: ToolRegistry
     tool_threads: ToolThreads
     tool_services: ToolServices

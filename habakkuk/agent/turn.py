@@ -62,30 +62,45 @@ class TurnHandler:
     def run(self, context: JobContext) -> None:
         """Run the turn to its end, or until it parks or is interrupted."""
         with self._ports.usage.collecting(context.job.id) as spent:
-            run, begun = self._taken(context, spent)
+            run, known = self._taken(context, spent)
             if run is not None:
-                _Turn(run).run(begun)
+                _Turn(run).run(known)
 
     def _taken(
         self, context: JobContext, spent: Basket
-    ) -> tuple[TurnRun | None, Sequence[StoredMessage]]:
-        """Return the turn and what its first step has just written; None when there is no more."""
+    ) -> tuple[TurnRun | None, Transcript | None]:
+        """Return the turn and what is known of its transcript; None when there is no more."""
         context.failpoints.hit("turn.take.before")
         with context.database.transaction() as work:
             taken = hotpath.take(work, context.job.id, context.fence)
             if taken is None or taken.turn.ended is not None:
-                return None, ()
+                return None, None
             run = self._run_of(context, taken, spent)
             if not taken.begins:
                 if taken.turn.began is None:
                     raise Interrupted(Reason.LEASE_LOST)
                 self._ports.release(work, taken.turn.id)
-                return run, ()
+                return run, None
             begun = begin(run, work, taken)
         if begun is None:
-            return None, ()
+            return None, None
         context.failpoints.hit("turn.take.after")
-        return run, begun
+        return run, self._known(context, taken, begun)
+
+    def _known(
+        self, context: JobContext, taken: Taken, begun: Sequence[StoredMessage]
+    ) -> Transcript | None:
+        """Return the transcript without reading it all: a new one, or one that was seen before."""
+        if not taken.length:
+            return Transcript(begun)
+        session = taken.turn.session_id
+        seen = self._ports.remembered.get(session, taken.compactions)
+        if seen is None:
+            return None
+        last = seen.messages[-1].seq
+        between = transcript.since(context.database, session, last) if last < taken.length else ()
+        new = [item for item in between if item.seq <= taken.length]
+        return replace(seen, messages=[*seen.messages, *new, *begun])
 
     def _run_of(self, context: JobContext, taken: Taken, spent: Basket) -> TurnRun:
         turn = taken.turn
@@ -145,11 +160,11 @@ class _Turn:
         self._began = run.turn.began or run.ports.clock.now()
         self._model: ModelStep | None = None
 
-    def run(self, begun: Sequence[StoredMessage]) -> None:
-        """Go on from `begun`, what this run has just written; nothing when it began before."""
+    def run(self, known: Transcript | None) -> None:
+        """Go on from what is known of the transcript; None when it is to be read."""
         run = self._run
         try:
-            self._load(begun)
+            self._load(known)
             run.events.emit(EventType.TURN_STARTED, self._step)
             if run.turn.began is not None:
                 run.events.emit(EventType.STEP_RESET, self._step)
@@ -163,12 +178,11 @@ class _Turn:
         except (LlmError, ConfigurationError) as error:
             self._end_failed(str(error))
 
-    def _load(self, begun: Sequence[StoredMessage]) -> None:
-        """Take what was just written when it is the whole transcript, else read what is shown."""
+    def _load(self, known: Transcript | None) -> None:
+        """Take what is known of the transcript, else read what is shown of it."""
         run = self._run
-        whole = bool(begun) and begun[0].seq == 1
         database, session = run.context.database, run.turn.session_id
-        shown = Transcript(begun) if whole else transcript.from_compaction(database, session)
+        shown = known or transcript.from_compaction(database, session)
         own = [item for item in shown.messages if item.job_id == run.turn.id]
         self._step = max((item.step for item in own), default=-1) + 1
         self._asked = sum(1 for item in own if item.message.role is Role.ASSISTANT)
@@ -248,7 +262,15 @@ class _Turn:
             meta=meta,
         )
         end_turn(self._run, ending)
+        self._remember(ending)
         return True
+
+    def _remember(self, ending: Ending) -> None:
+        """Keep the transcript for the session's next turn, if that comes here."""
+        for place, message in enumerate(ending.messages):
+            step = ending.step + place
+            self._window.add(self._run.turn.id, step, message, ending.meta.get("tokens"))
+        self._run.ports.remembered.put(self._run.turn.session_id, self._window.transcript)
 
     def _append(self, message: Message, meta: dict[str, Any] | None = None) -> None:
         noted = meta or {}

@@ -265,12 +265,14 @@ class Compaction:
 class Transcript:
     """What a model sees of a session: the messages from the latest compaction on, oldest first.
 
-    `request` is the one that stays from before the cut.
+    `request` is the one that stays from before the cut. `number` is that of the compaction, 0 for
+    none.
     """
 
     messages: Sequence[StoredMessage]
     compaction: Compaction | None = None
     request: StoredMessage | None = None
+    number: int = 0
 
 
 class CallState(StrEnum):

@@ -154,13 +154,20 @@ class StopReason(StrEnum):
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens of one call. `input` counts everything that was read, cached tokens included."""
+    """Tokens of one call. `input` counts everything that was read, cached tokens included.
+
+    `searches` is how often the provider searched or fetched for it, which costs by itself. `window`
+    is how long the conversation is with the answer, where that is not input and output: a provider
+    that searches reads the same again with each pass.
+    """
 
     input: int = 0
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
     reasoning: int = 0
+    searches: int = 0
+    window: int | None = None
 
 
 @dataclass(frozen=True)

@@ -95,10 +95,11 @@ class Window:
     @property
     def messages(self) -> list[Message]:
         """What is sent."""
-        return view(self._transcript)
+        return view(self.transcript)
 
     @property
-    def _transcript(self) -> Transcript:
+    def transcript(self) -> Transcript:
+        """What is seen of the session as it is now."""
         return replace(self._shown, messages=self._stored)
 
     def add(self, job_id: str, step: int, message: Message, tokens: int | None) -> None:
@@ -171,21 +172,26 @@ class Window:
     def _cut(self, found: Plan, budget: int) -> Shortened | None:
         if not found.shortens:
             return None
-        before, previous = of_messages(self.messages), self._summary
-        summary = self._summed_up(previous, found, budget)
-        shown = self._shown_after(found, summary)
-        if of_messages(view(shown)) >= before:
+        before, previous, told = of_messages(self.messages), self._summary, len(self.notices)
+        record = _record(found, self._summed_up(previous, found, budget))
+        if self._length(record) >= before:
             why = "the summary is longer than what it stands for"
-            shown = self._shown_after(found, self._dropped(previous, why, budget))
-            if of_messages(view(shown)) >= before:
-                # So little that even a note of the gap is longer.
-                self.notices.clear()
-                return None
-        self._write(shown)
-        self._shown, self._stored = shown, list(shown.messages)
+            record = _record(found, self._dropped(previous, why, budget))
+        if self._length(record) >= before:
+            # So little that even a note of the gap is longer.
+            del self.notices[told:]
+            return None
+        self._shown = self._after(record, self._write(record))
+        self._stored = list(self._shown.messages)
         after = of_messages(self.messages)
         _log.info("compacted", session=self._room.session_id, before=before, after=after)
         return Shortened(before, after)
+
+    def _length(self, record: Compaction) -> int:
+        return of_messages(view(self._after(record, 0)))
+
+    def _after(self, record: Compaction, number: int) -> Transcript:
+        return transcript.cut(self._with_request(), record, number)
 
     @property
     def _summary(self) -> str:
@@ -194,17 +200,6 @@ class Window:
     def _with_request(self) -> list[StoredMessage]:
         request = self._shown.request
         return [*([request] if request is not None else []), *self._stored]
-
-    def _shown_after(self, found: Plan, summary: str) -> Transcript:
-        """Return what is shown once the cut is recorded."""
-        record = Compaction(
-            first_kept=found.kept[0].seq,
-            transcript_length=found.kept[-1].seq,
-            summary=summary,
-            request_seq=found.request.seq if found.request is not None else None,
-            result_limit=found.result_limit,
-        )
-        return transcript.cut(self._with_request(), record)
 
     def _summed_up(self, previous: str, found: Plan, budget: int) -> str:
         """Return the summary; the one before and a note of the gap when none can be made."""
@@ -242,14 +237,25 @@ class Window:
         kept = shortened(previous, max(_SHORTEST_SUMMARY, budget * _CHARACTERS) // 2)
         return f"{kept}\n\n{_GAP}".strip()
 
-    def _write(self, shown: Transcript) -> None:
-        context, record = self._room.context, shown.compaction
+    def _write(self, record: Compaction) -> int:
+        context, session = self._room.context, self._room.session_id
         context.failpoints.hit("compaction.write.before")
         with context.database.transaction() as work:
             context.guard(work)
-            if record is None or not compactions.add(
-                work, self._room.session_id, context.job.id, record
-            ):
+            number = compactions.add(work, session, context.job.id, record)
+            if number is None:
                 # Only the session's running turn appends, so another one owns it.
                 raise Interrupted(Reason.LEASE_LOST)
         context.failpoints.hit("compaction.write.after")
+        return number
+
+
+def _record(found: Plan, summary: str) -> Compaction:
+    """Return the record of a cut."""
+    return Compaction(
+        first_kept=found.kept[0].seq,
+        transcript_length=found.kept[-1].seq,
+        summary=summary,
+        request_seq=found.request.seq if found.request is not None else None,
+        result_limit=found.result_limit,
+    )

@@ -25,8 +25,11 @@ _ALL = text("""
 """)
 
 
-def add(work: Work, session_id: str, job_id: str, record: Compaction) -> bool:
-    """Append a record, after a guard; False when the transcript has moved since it was made."""
+def add(work: Work, session_id: str, job_id: str, record: Compaction) -> int | None:
+    """Append a record, after a guard, and return its number.
+
+    None: the transcript has moved since it was made, and nothing is written.
+    """
     row = work.execute(
         _ADD,
         session_id=session_id,
@@ -37,7 +40,7 @@ def add(work: Work, session_id: str, job_id: str, record: Compaction) -> bool:
         length=record.transcript_length,
         summary=record.summary,
     ).first()
-    return row is not None
+    return None if row is None else int(row.seq)
 
 
 def of_session(database: Database, session_id: str) -> list[Compaction]:

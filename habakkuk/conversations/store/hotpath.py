@@ -125,7 +125,9 @@ _TAKE = text("""
     SELECT turn.*, held.id IS NOT NULL AS begins, taken.seq, taken.body, taken.data,
            taken.created AS said,
            coalesce((SELECT max(seq) FROM messages WHERE session_id = turn.session_id), 0)
-           AS length
+           AS length,
+           coalesce((SELECT max(seq) FROM compactions WHERE session_id = turn.session_id), 0)
+           AS compactions
     FROM turn LEFT JOIN held ON true LEFT JOIN taken ON true ORDER BY taken.seq
 """)
 _OPEN_TRANSCRIPT = text("""
@@ -199,7 +201,7 @@ class Taken:
 
     `begins` says that this run begins it and has taken `messages`; it does not when the turn began
     or ended before, or the lease is lost. `length` is how many messages the transcript has,
-    `model` and `effort` are what was chosen for the session.
+    `model` and `effort` are what was chosen for the session; `compactions` counts its records.
     """
 
     turn: Turn
@@ -209,6 +211,7 @@ class Taken:
     length: int
     model: str | None = None
     effort: str | None = None
+    compactions: int = 0
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,8 @@ _LOAD = text("""
 # The record stands in the row of the first message that it keeps.
 _FROM_COMPACTION = text("""
     WITH latest AS MATERIALIZED (
-        SELECT first_kept, request_seq, result_limit, transcript_length, summary, created
+        SELECT seq AS number, first_kept, request_seq, result_limit, transcript_length, summary,
+               created
         FROM compactions WHERE session_id = :session_id ORDER BY seq DESC LIMIT 1
     ), shown AS (
         SELECT m.* FROM messages m
@@ -39,8 +40,13 @@ _FROM_COMPACTION = text("""
     )
     SELECT s.seq, s.job_id, s.step, s.role, CAST(s.blocks AS text) AS blocks,
            CAST(s.meta ->> 'tokens' AS int) AS tokens, l.first_kept, l.request_seq, l.result_limit,
-           l.transcript_length, l.summary, l.created
+           l.transcript_length, l.summary, l.created, l.number
     FROM shown s LEFT JOIN latest l ON l.first_kept = s.seq ORDER BY s.seq
+""")
+_SINCE = text("""
+    SELECT seq, job_id, step, role, CAST(blocks AS text) AS blocks,
+           CAST(meta ->> 'tokens' AS int) AS tokens
+    FROM messages WHERE session_id = :session_id AND seq > :seq ORDER BY seq
 """)
 _ASKED = text("""
     SELECT count(*) AS n FROM messages
@@ -93,14 +99,20 @@ def from_compaction(database: Database, session_id: str) -> Transcript:
         found.result_limit,
         found.created,
     )
-    return cut(stored, record)
+    return cut(stored, record, found.number)
 
 
-def cut(stored: Sequence[StoredMessage], record: Compaction) -> Transcript:
-    """Return what a record leaves of messages that hold all that it keeps."""
+def since(database: Database, session_id: str, seq: int) -> list[StoredMessage]:
+    """Return the messages after `seq`, oldest first."""
+    rows = database.run(_SINCE, session_id=session_id, seq=seq)
+    return [replace(_stored(row), tokens=row.tokens) for row in rows]
+
+
+def cut(stored: Sequence[StoredMessage], record: Compaction, number: int) -> Transcript:
+    """Return what a record, which has this number, leaves of messages that hold what it keeps."""
     kept = [item for item in stored if item.seq >= record.first_kept]
     request = next((item for item in stored if item.seq == record.request_seq), None)
-    return Transcript(kept, record, request)
+    return Transcript(kept, record, request, number)
 
 
 def asked(database: Database, session_id: str, job_id: str) -> int:

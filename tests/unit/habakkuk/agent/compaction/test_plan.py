@@ -121,7 +121,7 @@ def test_whatever_is_cut_stays_valid_and_keeps_the_open_request(
         found.request.seq if found.request else None,
         found.result_limit,
     )
-    shown = view(cut(all_of_it, record))
+    shown = view(cut(all_of_it, record, 1))
     assert repair(shown) == tuple(shown)
     opening = [message for message in messages if begins_turn(message)][-1]
     assert opening.blocks[0] in [block for message in shown for block in message.blocks]

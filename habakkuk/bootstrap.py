@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -52,6 +52,7 @@ from habakkuk.jobs.leases import lease_seconds
 from habakkuk.jobs.service import Jobs
 from habakkuk.jobs.wake import BackgroundWake, CelerySender, Wake
 from habakkuk.jobs.wake_list import ListSender
+from habakkuk.llm.choice import with_choice
 from habakkuk.llm.cooldowns import SharedCooldowns
 from habakkuk.llm.counting import Count, guess
 from habakkuk.llm.prices import Prices
@@ -253,7 +254,7 @@ def _add_handlers(container: Container) -> None:
         clock=container.clock,
         models=_router(container),
         usage=container.usage,
-        chain=_chain(container.selection),
+        models_of=partial(_models_of, container.selection),
         fits=partial(_fits, container.selection),
         release=container.spend_caps.release_of_turn,
         remembered=Remembered(),
@@ -321,16 +322,16 @@ def _workspace(home: Path, agent: str) -> Path:
     return home / "agents" / agent / "workspace"
 
 
-def _chain(selection: Selection) -> Callable[[str], tuple[ModelRef, ...]]:
-    def chain(agent: str) -> tuple[ModelRef, ...]:
-        models = selection.agents.get(agent)
-        if models is None:
-            raise ConfigurationError(f"the agent {agent!r} is no longer configured")
-        if not models.chain:
-            raise ConfigurationError(models.problem or NO_MODEL)
-        return models.chain
-
-    return chain
+def _models_of(
+    selection: Selection, agent: str, chosen: str | None
+) -> tuple[Sequence[ModelRef], str | None]:
+    models = selection.agents.get(agent)
+    if models is None:
+        raise ConfigurationError(f"the agent {agent!r} is no longer configured")
+    chain, passed_over = with_choice(selection, models.chain, chosen)
+    if not chain:
+        raise ConfigurationError(models.problem or NO_MODEL)
+    return chain, passed_over
 
 
 def _fits(selection: Selection, ref: ModelRef, agent: AgentConfig) -> Fits:

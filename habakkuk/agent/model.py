@@ -15,6 +15,7 @@ from habakkuk.llm.types import (
     Finished,
     LlmRequest,
     Message,
+    ModelRef,
     TextDelta,
     ThinkingDelta,
     ToolCall,
@@ -24,8 +25,11 @@ from habakkuk.llm.types import (
 class ModelStep:
     """Asks the agent's models for one answer and shows what comes."""
 
-    def __init__(self, run: TurnRun, step: int, messages: Sequence[Message]) -> None:
-        """`messages` is the transcript so far; `step` is that of the answer."""
+    def __init__(
+        self, run: TurnRun, chain: Sequence[ModelRef], step: int, messages: Sequence[Message]
+    ) -> None:
+        """Ask `chain`; `messages` is the transcript so far, `step` is that of the answer."""
+        self._chain = chain
         self._run = run
         self._step = step
         self._messages = messages
@@ -43,10 +47,9 @@ class ModelStep:
         Called again it asks again; the new text is shown after the old.
         """
         run = self._run
-        chain = run.models()
         run.context.failpoints.hit("model.call.before")
         finished: Finished | None = None
-        for event in run.ports.models.stream(chain, self._request(), run.context.interrupt):
+        for event in run.ports.models.stream(self._chain, self._request(), run.context.interrupt):
             if isinstance(event, TextDelta):
                 if not self._shown:
                     run.context.failpoints.hit("model.first_text")

@@ -42,7 +42,8 @@ class Fits:
 class TurnPorts:
     """The parts of one worker process that turns share.
 
-    `chain` gives the models of an agent, first choice first, and raises ConfigurationError with
+    `models_of` gives the models of an agent, first choice first, that of the session before them,
+    and what to say of a session's choice that is passed over; it raises ConfigurationError with
     what to set when there is none. `fits` says how much a model takes, by the agent's settings.
     `release` lets go of what a killed run of a turn held of a budget.
     """
@@ -51,7 +52,7 @@ class TurnPorts:
     clock: Clock
     models: ModelCaller
     usage: UsageLedger
-    chain: Callable[[str], Sequence[ModelRef]]
+    models_of: Callable[[str, str | None], tuple[Sequence[ModelRef], str | None]]
     fits: Callable[[ModelRef, AgentConfig], Fits]
     release: Callable[[Work, str], None]
     remembered: Remembered

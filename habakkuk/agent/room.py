@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import orjson
@@ -9,11 +10,11 @@ import orjson
 from habakkuk.agent.compaction.window import Room
 from habakkuk.agent.run import TurnRun
 from habakkuk.llm.counting import guess
+from habakkuk.llm.types import ModelRef
 
 
-def room_of(run: TurnRun) -> Room:
-    """Return the room of a turn's session. Raises ConfigurationError without a model."""
-    chain = run.models()
+def room_of(run: TurnRun, chain: Sequence[ModelRef]) -> Room:
+    """Return the room of a turn's session, whose models are `chain`."""
     fits = run.ports.fits(chain[0], run.agent)
     return Room(
         run.context,

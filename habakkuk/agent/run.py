@@ -11,7 +11,6 @@ from habakkuk.conversations.store import turns
 from habakkuk.conversations.store.usage import Basket
 from habakkuk.conversations.types import Turn
 from habakkuk.core.config.schema import AgentConfig
-from habakkuk.core.errors import ConfigurationError
 from habakkuk.events.publisher import TurnEvents
 from habakkuk.jobs.contract import JobContext
 from habakkuk.llm.types import ModelRef
@@ -31,18 +30,15 @@ class TurnRun:
     events: TurnEvents
     frozen: str | None
     spent: Basket
-    model: ModelRef | None = None
+    model: str | None = None
     effort: str | None = None
 
-    def models(self) -> Sequence[ModelRef]:
-        """Return the models to ask, first choice first. Raises ConfigurationError without any."""
-        if self.model is None:
-            return self.ports.chain(self.turn.agent)
-        try:
-            others = self.ports.chain(self.turn.agent)
-        except ConfigurationError:
-            others = ()
-        return tuple(dict.fromkeys((self.model, *others)))
+    def models(self) -> tuple[Sequence[ModelRef], str | None]:
+        """Return the models to ask, first choice first, and what is to be said of them.
+
+        Raises ConfigurationError without any.
+        """
+        return self.ports.models_of(self.turn.agent, self.model)
 
     @property
     def parts(self) -> list[PromptPart]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from habakkuk.agent import notices
 from habakkuk.agent.begin import begin
 from habakkuk.agent.calls import StepCalls
 from habakkuk.agent.closing import STOPPED_TEXT, close_turn
@@ -42,11 +43,8 @@ from habakkuk.llm.types import Finished, Message, ModelRef, Role, StopReason, Te
 
 TURN_KIND = "turn"
 _RETRY = "Send the message again to try once more."
-_BLANK = "The model gave an empty answer twice. Send the message again to try once more."
 _STOPPED = "Stopped."
 _CUT = "The answer broke off: the connection to the model was lost. Ask again for the rest."
-_LENGTH = "The answer was cut at the model's output limit. Say “go on” for the rest."
-_REFUSED = "The model declined to answer."
 
 
 class TurnHandler:
@@ -106,11 +104,8 @@ class TurnHandler:
         turn = taken.turn
         agent = self._ports.config.agents.get(turn.agent, AgentConfig())
         events = TurnEvents(self._ports.publisher, turn.session_id, turn.id, context.fence)
-        model = None if taken.model is None else ModelRef.parse(taken.model)
-        prompt = taken.system_prompt
-        return TurnRun(
-            context, turn, agent, self._ports, events, prompt, spent, model, taken.effort
-        )
+        prompt, choice = taken.system_prompt, (taken.model, taken.effort)
+        return TurnRun(context, turn, agent, self._ports, events, prompt, spent, *choice)
 
     def lock(self, work: Work, job: Job) -> None:
         """Lock the conversation, which comes before the job in the order of locks."""
@@ -154,6 +149,8 @@ class _Turn:
     def __init__(self, run: TurnRun) -> None:
         self._run = run
         self._window: Window
+        self._chain: Sequence[ModelRef] = ()
+        self._notes: list[str] = []
         self._step = 0
         self._asked = 0
         # A turn that begins in this run was loaded before its row said so.
@@ -189,7 +186,10 @@ class _Turn:
         if shown.request is not None and shown.request.job_id == run.turn.id:
             # A part of this very turn is summed up.
             self._asked = transcript.asked(database, session, run.turn.id)
-        self._window = Window(room_of(run), shown)
+        self._chain, passed_over = run.models()
+        self._notes += [note for item in own for note in item.notices]
+        self._notes += [passed_over] if passed_over else []
+        self._window = Window(room_of(run, self._chain), shown, self._notes)
 
     def _loop(self) -> None:
         while True:
@@ -236,34 +236,38 @@ class _Turn:
         return self._model.call() if self._model is not None else self._call()
 
     def _call(self) -> Finished:
-        self._model = ModelStep(self._run, self._step, self._window.messages)
+        messages = self._window.messages
+        self._model = ModelStep(self._run, self._chain, self._step, messages)
         return self._model.call()
 
     def _answer(self, finished: Finished) -> bool:
         """Store what the model said; True when that ends the turn."""
         message = Message(Role.ASSISTANT, finished.blocks)
-        meta = _meta(finished)
+        meta, name_failed = _meta(finished), self._run.agent.fallback_notice
         if message.calls or (finished.stop is StopReason.PAUSE and finished.blocks):
-            self._append(message, meta)
+            said = notices.of_step(finished, name_failed=name_failed)
+            self._append(message, meta | ({"notices": said} if said else {}))
             return False
         self._run.context.failpoints.hit("model.call.after")
         text = visible(finished.blocks)
-        failed = finished.failed if self._run.agent.fallback_notice else ()
-        said = [*failed, *self._window.notices]
-        notices = [*map(_sentence, said), *_notices(finished, text)]
+        said = notices.of_answer(finished, text, name_failed=name_failed)
         cut = {"cut": True} if finished.stop is StopReason.LENGTH else {}
         ending = Ending(
             Outcome.ANSWERED,
             self._step,
-            [message] if text else [_said(notices[-1])],
+            [message] if text else [_said(notices.sentence(said[-1]))],
             text,
-            " ".join(notices),
+            self._told(*said),
             {"model": str(finished.model)} | cut,
             meta=meta,
         )
         end_turn(self._run, ending)
         self._remember(ending)
         return True
+
+    def _told(self, *last: str) -> str:
+        """Return all that this turn leaves to be said, what is said of its end last."""
+        return notices.joined([*self._notes, *last])
 
     def _remember(self, ending: Ending) -> None:
         """Keep the transcript for the session's next turn, if that comes here."""
@@ -276,6 +280,7 @@ class _Turn:
         noted = meta or {}
         append(self._run, self._step, message, noted)
         self._window.add(self._run.turn.id, self._step, message, noted.get("tokens"))
+        self._notes += noted.get("notices", [])
         self._step += 1
         self._model = None
         if message.role is Role.ASSISTANT:
@@ -286,8 +291,9 @@ class _Turn:
         why = exceeded(self._run, self._asked, self._began, self._own_messages())
         if why is None:
             return False
-        notice = f"{why} What was done so far is kept; say “go on” to continue."
-        end_turn(self._run, Ending(Outcome.PARTIAL, self._step, [_said(notice)], notice=notice))
+        end = f"{why} What was done so far is kept; say “go on” to continue."
+        notice = self._told(end)
+        end_turn(self._run, Ending(Outcome.PARTIAL, self._step, [_said(end)], notice=notice))
         return True
 
     def _end_stopped(self) -> None:
@@ -300,17 +306,20 @@ class _Turn:
         shown = self._model.shown.strip() if self._model else ""
         partial = Text(text=shown or STOPPED_TEXT, partial=True)
         messages.append(Message(Role.ASSISTANT, (partial,)))
-        end_turn(self._run, Ending(Outcome.CANCELLED, self._step, messages, shown, _STOPPED))
+        end_turn(
+            self._run, Ending(Outcome.CANCELLED, self._step, messages, shown, self._told(_STOPPED))
+        )
 
     def _end_cut(self, cut: StreamCut) -> None:
         blocks = tuple(b for b in cut.blocks if b.type in ("text", "thinking"))
         message = Message(Role.ASSISTANT, blocks or (Text(text=_CUT, partial=True),))
         text = visible(blocks)
-        ending = Ending(Outcome.PARTIAL, self._step, [message], text, _CUT, {"retry": True})
+        notice = self._told(_CUT)
+        ending = Ending(Outcome.PARTIAL, self._step, [message], text, notice, {"retry": True})
         end_turn(self._run, replace(ending, error=str(cut)))
 
     def _end_failed(self, reason: str) -> None:
-        notice = f"{_sentence(reason)} {_RETRY}"
+        notice = self._told(reason, _RETRY)
         ending = Ending(Outcome.FAILED, self._step, (), "", notice, {"retry": True}, reason)
         end_turn(self._run, ending)
 
@@ -320,7 +329,7 @@ def _meta(finished: Finished) -> dict[str, Any]:
     used = finished.usage
     return {
         "model": str(finished.model),
-        "tokens": used.input + used.output,
+        "tokens": used.input + used.output if used.window is None else used.window,
         "input": used.input,
         "cached": used.cache_read,
         "output": used.output,
@@ -331,30 +340,10 @@ def _is_blank(finished: Finished) -> bool:
     """Whether nothing came that a person or the turn can use, for no reason that explains it."""
     if finished.stop in (StopReason.LENGTH, StopReason.REFUSAL):
         return False
+    if finished.stop is StopReason.PAUSE and finished.blocks:
+        # A provider's own tools run; it goes on where it paused.
+        return False
     return not visible(finished.blocks) and not Message(Role.ASSISTANT, finished.blocks).calls
-
-
-def _notices(finished: Finished, text: str) -> list[str]:
-    """Return everything that is said beside an answer, the end of it only once."""
-    own = _endnotes(finished, text)
-    told = finished.notices
-    if own:
-        # What the adapter says of the end, by the model's name, is in our own words already.
-        told = tuple(notice for notice in told if not notice.startswith(f"{finished.model} "))
-    return [*map(_sentence, told), *own]
-
-
-def _endnotes(finished: Finished, text: str) -> list[str]:
-    """Return what Habakkuk says of an answer's end; always something when there is no text."""
-    if finished.stop is StopReason.LENGTH:
-        return [_LENGTH]
-    if text:
-        return []
-    return [_REFUSED if finished.stop is StopReason.REFUSAL else _BLANK]
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _said(text: str) -> Message:

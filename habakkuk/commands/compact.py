@@ -10,5 +10,6 @@ from habakkuk.commands.contract import CommandContext, command
 def compact(context: CommandContext, _arguments: str) -> str:
     """Sum up what was said so far, so that the session takes less; nothing is deleted."""
     conversation = context.conversation
-    context.jobs.enqueue(context.work, compaction_job(conversation.session_id, conversation.id))
+    job = compaction_job(conversation.session_id, conversation.id, context.target)
+    context.jobs.enqueue(context.work, job)
     return "Summing up. You can go on; your next message waits until it is done."

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from habakkuk.accounts.types import Role, User
-from habakkuk.conversations.types import Conversation
+from habakkuk.conversations.types import Conversation, Target
 from habakkuk.core.config.schema import Config
 from habakkuk.db.engine import Work
 from habakkuk.jobs.service import Jobs
@@ -36,6 +36,7 @@ class CommandContext:
     """What a command runs with: an open transaction that holds the conversation's lock.
 
     `session_named`: the sender asked for this session, whichever is the conversation's current one.
+    `target` is where answers go outside.
     """
 
     work: Work
@@ -46,6 +47,7 @@ class CommandContext:
     selection: Selection
     health: Health | None
     session_named: bool = False
+    target: Target | None = None
 
 
 @dataclass(frozen=True)

@@ -234,7 +234,7 @@ class StoredMessage:
     """A transcript message with its place.
 
     `tokens` is what the call that wrote it had read and written together, None where it was none
-    or nobody counted.
+    or nobody counted; `notices` is what its user is to be told at the end of the turn.
     """
 
     seq: int
@@ -242,6 +242,7 @@ class StoredMessage:
     step: int
     message: Message
     tokens: int | None = None
+    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -250,7 +251,7 @@ class Compaction:
 
     `request_seq` is a message before the cut that stays all the same: the request of the turn that
     was cut inside. Results of tools up to `transcript_length`, which is where the transcript ended,
-    are shown with at most `result_limit` characters.
+    are shown with at most `result_limit` characters. `job_id` is the job that made it.
     """
 
     first_kept: int
@@ -259,6 +260,7 @@ class Compaction:
     request_seq: int | None = None
     result_limit: int | None = None
     created: datetime | None = None
+    job_id: str = ""
 
 
 @dataclass(frozen=True)

@@ -343,6 +343,7 @@ class Gateway:
             self._server.selection,
             call.health,
             inbound.session_id is not None,
+            inbound.target,
         )
         reply = command.run(context, call.arguments)
         seq = chat.add(work, conversation.id, _reply_row(inbound, reply))

@@ -58,6 +58,10 @@ class Jobs:
             handler.ended(work, locked, JobState.CANCELLED, reason)
         return JobState.CANCELLED
 
+    def alive(self, work: Work, serial_key: str, kind: str) -> Sequence[str]:
+        """Return the ids of a key's jobs of one kind that have not ended, in their order."""
+        return records.alive(work, serial_key, kind)
+
     def resolve(
         self, work: Work, wait_id: str, outcome: str, answer: dict[str, Any] | None = None
     ) -> bool:

@@ -10,6 +10,7 @@ from habakkuk.core.errors import LlmError
 from habakkuk.llm.contract import (
     AuthFailed,
     BillingFailed,
+    ContextOverflow,
     Cooldowns,
     ModelMissing,
     NetworkFailed,
@@ -135,7 +136,8 @@ def _who(provider: str, key: str) -> str:
 def telling(failures: Sequence[tuple[ModelRef, LlmError]]) -> LlmError:
     """Return one error for all: of the class that says most, retryable when any of them is."""
     errors = [error for _, error in failures]
-    found = next(error for kind in MENDABLE for error in errors if isinstance(error, kind))
+    kinds = (*MENDABLE, ContextOverflow)
+    found = next(error for kind in kinds for error in errors if isinstance(error, kind))
     if len(errors) == 1:
         return found
     waits = [error.retry_after for error in errors if error.retry_after is not None]

@@ -112,7 +112,7 @@ class Router:
         """
         if not chain:
             raise ModelMissing(NO_MODEL)
-        failures: list[tuple[ModelRef, LlmError]] = []
+        first, failures = chain[0], list[tuple[ModelRef, LlmError]]()
         for ref in self._rota.models(chain, self._providers.keys):
             asked = self._asked(ref, request, interrupt)
             try:
@@ -124,6 +124,11 @@ class Router:
             except MENDABLE as error:
                 failures.append((ref, error))
                 self._rota.tire(ref.provider, error)
+            except ContextOverflow as error:
+                # A fallback that takes less is no reason to sum the session up.
+                if ref == first:
+                    raise
+                failures.append((ref, error))
         raise telling(failures)
 
     def _asked(self, ref: ModelRef, request: LlmRequest, interrupt: Interrupt) -> _Asked:
@@ -180,9 +185,10 @@ class Router:
         while True:
             number += 1
             asked.interrupt.check()
+            provider = self._providers.provider(asked.ref.provider, place)
             attempt = self._begin(asked)
             try:
-                yield from self._try(asked, place, attempt)
+                yield from self._try(asked, provider, attempt)
             except LlmError as error:
                 attempt.failed(error)
                 if attempt.shown:
@@ -207,8 +213,7 @@ class Router:
             asked.notices += [text for text in leave.notices if text not in asked.notices]
         return Attempt(asked.ref, asked.request, self._recorder, leave.hold)
 
-    def _try(self, asked: _Asked, place: int, attempt: Attempt) -> Iterator[LlmEvent]:
-        provider = self._providers.provider(asked.ref.provider, place)
+    def _try(self, asked: _Asked, provider: Provider, attempt: Attempt) -> Iterator[LlmEvent]:
         events = provider.stream(asked.ref.model, asked.request, asked.profile, asked.interrupt)
         with closing(cast("_Closable", events)):
             yield from attempt.watch(events)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from habakkuk.agent.compaction.summary import NoSummary
 from habakkuk.agent.compaction.window import Room, Shortened, Window
 from habakkuk.agent.ports import TurnPorts
 from habakkuk.conversations.store import addresses, chat, compactions, transcript
@@ -11,6 +16,7 @@ from habakkuk.conversations.types import (
     ChatState,
     NewChatMessage,
     Session,
+    Target,
     serial_key,
 )
 from habakkuk.core.config.schema import AgentConfig
@@ -19,7 +25,6 @@ from habakkuk.core.ids import random_id
 from habakkuk.db.engine import Work
 from habakkuk.jobs.contract import JobContext
 from habakkuk.jobs.types import Job, JobState, NewJob, Queue
-from habakkuk.llm.types import ModelRef
 
 COMPACT_KIND = "compact"
 _NOTHING = (
@@ -27,14 +32,15 @@ _NOTHING = (
 )
 
 
-def compaction_job(session_id: str, conversation_id: str) -> NewJob:
-    """Return the job that sums a session up."""
+def compaction_job(session_id: str, conversation_id: str, target: Target | None = None) -> NewJob:
+    """Return the job that sums a session up, and says so at `target`, too, where there is one."""
+    outside = {"target": asdict(target)} if target is not None else {}
     return NewJob(
         random_id("cmp"),
         COMPACT_KIND,
         Queue.TURNS,
         serial_key=serial_key(session_id),
-        payload={"session": session_id, "conversation": conversation_id},
+        payload={"session": session_id, "conversation": conversation_id, **outside},
     )
 
 
@@ -58,7 +64,7 @@ class CompactHandler:
         with context.database.transaction() as work:
             self.lock(work, context.job)
             context.finish(work, JobState.DONE)
-            _say(work, payload["conversation"], said)
+            _say(work, payload, said)
 
     def _said(self, context: JobContext, session: Session) -> str:
         if compactions.made_by(context.database, session.id, context.job.id):
@@ -69,14 +75,13 @@ class CompactHandler:
         try:
             window = self._window(context, session)
             found = window.compact()
-        except (LlmError, ConfigurationError) as error:
-            return f"The session could not be summed up: {error}"
-        return _outcome(found, window.notices)
+        except (NoSummary, LlmError, ConfigurationError) as error:
+            return f"The session was not summed up, and nothing of it was left out: {error}"
+        return _outcome(found)
 
     def _window(self, context: JobContext, session: Session) -> Window:
         agent = self._ports.config.agents.get(session.agent, AgentConfig())
-        own = [ModelRef.parse(session.model)] if session.model else []
-        chain = (*own, *self._ports.chain(session.agent))
+        chain, _ = self._ports.models_of(session.agent, session.model)
         fits = self._ports.fits(chain[0], agent)
         labels = {
             "turn": context.job.id,
@@ -93,19 +98,23 @@ class CompactHandler:
 
     def ended(self, work: Work, job: Job, state: JobState, reason: str) -> None:  # noqa: ARG002 - the port's signature
         """Tell of an end that the run could not write itself."""
-        _say(work, job.payload["conversation"], f"The session was not summed up: {reason}.")
+        _say(work, job.payload, f"The session was not summed up: {reason}.")
 
 
-def _outcome(found: Shortened | None, notices: list[str]) -> str:
+def _outcome(found: Shortened | None) -> str:
     if found is None:
         return _NOTHING
-    told = f"Summed up: about {found.before:,} tokens are {found.after:,} now."
-    return " ".join([told, *notices])
+    return f"Summed up: about {found.before:,} tokens are {found.after:,} now."
 
 
-def _say(work: Work, conversation_id: str, body: str) -> None:
-    chat.add(
-        work,
-        conversation_id,
-        NewChatMessage(Author.SYSTEM, body, ChatState.SENT, ChatKind.NOTICE),
+def _say(work: Work, payload: Mapping[str, Any], body: str) -> None:
+    """Say what became of it where it was asked for."""
+    outside = payload.get("target")
+    row = NewChatMessage(
+        Author.SYSTEM,
+        body,
+        ChatState.SENT,
+        ChatKind.NOTICE,
+        target=Target(**outside) if outside else None,
     )
+    chat.add(work, payload["conversation"], row)

@@ -8,22 +8,19 @@ what cannot be made shorter is sent as it is, and the provider says what it thin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from habakkuk.agent.compaction.plan import Plan, last_turn, plan, shortened
-from habakkuk.agent.compaction.summary import summary_request
+from habakkuk.agent.compaction.summary import Models, NoSummary, asked_for, summary_request
 from habakkuk.agent.compaction.view import view
 from habakkuk.conversations.store import compactions, transcript
 from habakkuk.conversations.types import Compaction, StoredMessage, Transcript
-from habakkuk.core.errors import ConfigurationError, LlmError
-from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
+from habakkuk.core.interrupt import Interrupted, Reason
 from habakkuk.core.log import get_logger
 from habakkuk.jobs.contract import JobContext
-from habakkuk.llm.contract import SpendCapReached
 from habakkuk.llm.counting import exact_count, of_message, of_messages
-from habakkuk.llm.types import Finished, LlmEvent, LlmRequest, Message, ModelRef
+from habakkuk.llm.types import Message, ModelRef
 
 _log = get_logger("agent.compaction")
 # Of the limit: what stays to the letter, and what a compaction must take away to be worth a call.
@@ -34,21 +31,11 @@ _CHARACTERS = 3
 _SHORTEST_SUMMARY = 1_000
 # No text has twice as many tokens as a guess says, but for rare scripts.
 _SURE = 2
-_DROPPED = (
-    "Earlier messages of this session could not be summed up ({why}), so the model no longer sees"
-    " them. They stay in the session's history."
+DROPPED = (
+    "Earlier messages of this session could not be summed up, so the model no longer sees them."
+    " They stay in the session's history."
 )
-_GAP = "[Messages after this point were left out: they could not be summed up.]"
-
-
-class Models(Protocol):
-    """The router, as it is used here."""
-
-    def stream(
-        self, chain: Sequence[ModelRef], request: LlmRequest, interrupt: Interrupt
-    ) -> Iterator[LlmEvent]:
-        """Yield one answer's events, Finished last."""
-        ...
+GAP = "[Messages after this point were left out: they could not be summed up.]"
 
 
 @dataclass(frozen=True)
@@ -80,12 +67,17 @@ class Shortened:
 class Window:
     """The messages of one run of a job."""
 
-    def __init__(self, room: Room, shown: Transcript) -> None:
-        """Begin with what was loaded."""
+    def __init__(self, room: Room, shown: Transcript, notices: list[str] | None = None) -> None:
+        """Begin with what was loaded; what the user should know is added to `notices`."""
         self._room = room
         self._shown = shown
         self._stored = list(shown.messages)
-        self.notices: list[str] = []
+        self._exact: dict[int, int] = {}
+        self._notices = notices if notices is not None else []
+        record = shown.compaction
+        if record is not None and record.job_id == room.context.job.id and GAP in record.summary:
+            # A run of this job that was killed since left it out, and told nobody.
+            self._notices.append(DROPPED)
 
     @property
     def stored(self) -> Sequence[StoredMessage]:
@@ -121,7 +113,17 @@ class Window:
         guessed = self._room.fixed() + of_messages(self.messages)
         if self._room.limit is None or guessed * _SURE < self._room.limit:
             return guessed
-        return self._room.fixed() + of_messages(self.messages, exact_count())
+        return self._room.fixed() + self._counted_exactly()
+
+    def _counted_exactly(self) -> int:
+        """Return the count of a vocabulary; each message is counted once."""
+        new = [item for item in self._stored if item.seq not in self._exact]
+        if new:
+            count = exact_count()
+            self._exact.update((item.seq, of_message(item.message, count)) for item in new)
+        known = sum(self._exact[item.seq] for item in self._stored)
+        others = of_messages(self.messages) - of_messages(item.message for item in self._stored)
+        return known + max(0, others)
 
     def _counted(self) -> tuple[int, int] | None:
         """Return the place and the tokens of the last answer that was counted as things are."""
@@ -141,28 +143,57 @@ class Window:
         Raises SpendCapReached and Interrupted.
         """
         limit = self._room.limit
-        if limit is None or self.tokens < limit:
+        if limit is None or self.tokens < limit or not self._grown(limit):
             return None
-        return self._compact(limit)
+        found = self._plan(self._budget(limit))
+        # What takes little away would be asked for again with every step.
+        if self._gone(found) < self._budget(limit) * _KEPT / _WORTH:
+            return None
+        takes = self._room.takes
+        try:
+            return self._cut(found, self._budget(limit))
+        except NoSummary as failure:
+            if failure.passing and (takes is None or self.tokens < takes):
+                # It still fits; the next call tries again.
+                _log.warning("no summary for now", session=self._room.session_id, why=str(failure))
+                return None
+            return self._drop(found, self._budget(limit), failure)
 
     def overflowed(self) -> Shortened | None:
         """Sum up although the limit is not reached: the model said that it is too long."""
-        return self._compact(min(self._room.limit or self.tokens, self.tokens // 2))
+        budget = self._budget(min(self._room.limit or self.tokens, self.tokens // 2))
+        found = self._plan(budget)
+        try:
+            return self._cut(found, budget)
+        except NoSummary as failure:
+            return self._drop(found, budget, failure)
 
     def compact(self) -> Shortened | None:
-        """Sum up now, because somebody asks for it; at least the last turn stays as it is."""
+        """Sum up now, because somebody asks for it; at least the last turn stays as it is.
+
+        Raises NoSummary when no summary can be made: then nothing is left out.
+        """
         limit = self._room.limit or self._room.takes or self.tokens
         budget = self._budget(limit)
         if of_messages(self.messages) <= budget:
             budget = last_turn(self._with_request(), of_message)
-        return self._cut(plan(self._with_request(), budget, of_message), self._budget(limit))
+        return self._cut(self._plan(budget), self._budget(limit))
 
-    def _compact(self, limit: int) -> Shortened | None:
-        budget = self._budget(limit)
-        found = plan(self._with_request(), budget, of_message)
-        gone = of_messages(self.messages) - of_messages(found.shown)
-        # What takes little away would be asked for again with every turn.
-        return self._cut(found, budget) if gone >= budget * _KEPT / _WORTH else None
+    def _grown(self, limit: int) -> bool:
+        """Whether enough has come since the last compaction to make another worth its call."""
+        record = self._shown.compaction
+        if record is None:
+            return True
+        new = [item.message for item in self._stored if item.seq > record.transcript_length]
+        return of_messages(new) >= limit // _WORTH
+
+    def _plan(self, budget: int) -> Plan:
+        return plan(self._with_request(), budget, of_message)
+
+    def _gone(self, found: Plan) -> int:
+        """Return what a cut takes away, without the request that stays all the same."""
+        stays = of_message(found.request.message) if found.request is not None else 0
+        return of_messages(self.messages) - of_messages(found.shown) - stays
 
     def _budget(self, limit: int) -> int:
         """Return what stays to the letter of a limit, in our tokens where the provider has more."""
@@ -170,17 +201,27 @@ class Window:
         return int(limit * min(1.0, ours / max(1, counted))) // _KEPT
 
     def _cut(self, found: Plan, budget: int) -> Shortened | None:
+        """Record a cut with its summary. Raises NoSummary."""
         if not found.shortens:
             return None
-        before, previous, told = of_messages(self.messages), self._summary, len(self.notices)
-        record = _record(found, self._summed_up(previous, found, budget))
-        if self._length(record) >= before:
-            why = "the summary is longer than what it stands for"
-            record = _record(found, self._dropped(previous, why, budget))
-        if self._length(record) >= before:
-            # So little that even a note of the gap is longer.
-            del self.notices[told:]
+        summary = self._summed_up(found, budget)
+        record = record_of(found, summary)
+        if self._length(record) >= of_messages(self.messages):
+            raise NoSummary("the summary is longer than what it stands for", passing=False)
+        return self._keep(record)
+
+    def _drop(self, found: Plan, budget: int, failure: NoSummary) -> Shortened | None:
+        """Record a cut without a summary of what it takes away; None when that shortens nothing."""
+        most = max(_SHORTEST_SUMMARY, budget * _CHARACTERS) // 2
+        record = record_of(found, f"{shortened(self._summary, most)}\n\n{GAP}".strip())
+        if not found.shortens or self._length(record) >= of_messages(self.messages):
             return None
+        _log.warning("no summary", session=self._room.session_id, why=str(failure))
+        self._notices.append(DROPPED)
+        return self._keep(record)
+
+    def _keep(self, record: Compaction) -> Shortened:
+        before = of_messages(self.messages)
         self._shown = self._after(record, self._write(record))
         self._stored = list(self._shown.messages)
         after = of_messages(self.messages)
@@ -201,41 +242,16 @@ class Window:
         request = self._shown.request
         return [*([request] if request is not None else []), *self._stored]
 
-    def _summed_up(self, previous: str, found: Plan, budget: int) -> str:
-        """Return the summary; the one before and a note of the gap when none can be made."""
+    def _summed_up(self, found: Plan, budget: int) -> str:
+        """Return the summary of what is folded and of the one before. Raises NoSummary."""
         if not found.folded:
-            return previous
+            return self._summary
         room = self._room
         # Half of what the model takes leaves room for its answer, and for a wrong guess.
         takes = (room.takes or budget * _KEPT) // 2
-        request = summary_request(previous, found.folded, takes, room.labels)
-        try:
-            answer = self._answer(request).strip()
-        except SpendCapReached:
-            raise
-        except (LlmError, ConfigurationError) as error:
-            return self._dropped(previous, str(error), budget)
-        if not answer:
-            return self._dropped(previous, "the model gave an empty summary", budget)
+        request = summary_request(self._summary, found.folded, takes, room.labels)
+        answer = asked_for(room.models, room.chain, request, room.context.interrupt)
         return shortened(answer, max(_SHORTEST_SUMMARY, budget * _CHARACTERS))
-
-    def _answer(self, request: LlmRequest) -> str:
-        room = self._room
-        finished: Finished | None = None
-        for event in room.models.stream(room.chain, request, room.context.interrupt):
-            if isinstance(event, Finished):
-                finished = event
-        return (
-            ""
-            if finished is None
-            else "".join(block.text for block in finished.blocks if block.type == "text")
-        )
-
-    def _dropped(self, previous: str, why: str, budget: int) -> str:
-        self.notices.append(_DROPPED.format(why=why.rstrip(".")))
-        _log.warning("no summary", session=self._room.session_id, why=why)
-        kept = shortened(previous, max(_SHORTEST_SUMMARY, budget * _CHARACTERS) // 2)
-        return f"{kept}\n\n{_GAP}".strip()
 
     def _write(self, record: Compaction) -> int:
         context, session = self._room.context, self._room.session_id
@@ -250,7 +266,7 @@ class Window:
         return number
 
 
-def _record(found: Plan, summary: str) -> Compaction:
+def record_of(found: Plan, summary: str) -> Compaction:
     """Return the record of a cut."""
     return Compaction(
         first_kept=found.kept[0].seq,

@@ -29,7 +29,7 @@ _LOAD = text("""
 _FROM_COMPACTION = text("""
     WITH latest AS MATERIALIZED (
         SELECT seq AS number, first_kept, request_seq, result_limit, transcript_length, summary,
-               created
+               created, job_id AS made_by
         FROM compactions WHERE session_id = :session_id ORDER BY seq DESC LIMIT 1
     ), shown AS (
         SELECT m.* FROM messages m
@@ -39,13 +39,14 @@ _FROM_COMPACTION = text("""
         WHERE m.session_id = :session_id AND m.seq = (SELECT request_seq FROM latest)
     )
     SELECT s.seq, s.job_id, s.step, s.role, CAST(s.blocks AS text) AS blocks,
-           CAST(s.meta ->> 'tokens' AS int) AS tokens, l.first_kept, l.request_seq, l.result_limit,
-           l.transcript_length, l.summary, l.created, l.number
+           CAST(s.meta ->> 'tokens' AS int) AS tokens, s.meta -> 'notices' AS notices,
+           l.first_kept, l.request_seq, l.result_limit, l.transcript_length, l.summary, l.created,
+           l.number, l.made_by
     FROM shown s LEFT JOIN latest l ON l.first_kept = s.seq ORDER BY s.seq
 """)
 _SINCE = text("""
     SELECT seq, job_id, step, role, CAST(blocks AS text) AS blocks,
-           CAST(meta ->> 'tokens' AS int) AS tokens
+           CAST(meta ->> 'tokens' AS int) AS tokens, meta -> 'notices' AS notices
     FROM messages WHERE session_id = :session_id AND seq > :seq ORDER BY seq
 """)
 _ASKED = text("""
@@ -87,7 +88,7 @@ def load(database: Database, session_id: str) -> Sequence[StoredMessage]:
 def from_compaction(database: Database, session_id: str) -> Transcript:
     """Return what a model sees: all of it, or what the latest compaction left."""
     rows = database.run(_FROM_COMPACTION, session_id=session_id)
-    stored = [replace(_stored(row), tokens=row.tokens) for row in rows]
+    stored = [_noted(row) for row in rows]
     found = next((row for row in rows if row.first_kept is not None), None)
     if found is None:
         return Transcript(stored)
@@ -98,6 +99,7 @@ def from_compaction(database: Database, session_id: str) -> Transcript:
         found.request_seq,
         found.result_limit,
         found.created,
+        found.made_by,
     )
     return cut(stored, record, found.number)
 
@@ -105,7 +107,7 @@ def from_compaction(database: Database, session_id: str) -> Transcript:
 def since(database: Database, session_id: str, seq: int) -> list[StoredMessage]:
     """Return the messages after `seq`, oldest first."""
     rows = database.run(_SINCE, session_id=session_id, seq=seq)
-    return [replace(_stored(row), tokens=row.tokens) for row in rows]
+    return [_noted(row) for row in rows]
 
 
 def cut(stored: Sequence[StoredMessage], record: Compaction, number: int) -> Transcript:
@@ -129,6 +131,10 @@ def last(work: Work, session_id: str) -> StoredMessage | None:
 def count(work: Work, session_id: str) -> int:
     """Return how many messages the transcript has."""
     return int(work.execute(_COUNT, session_id=session_id)[0][0])
+
+
+def _noted(row: Row) -> StoredMessage:
+    return replace(_stored(row), tokens=row.tokens, notices=tuple(row.notices or ()))
 
 
 def _stored(row: Row) -> StoredMessage:

@@ -36,6 +36,10 @@ _LIST = statement(
     " AND j.crashes >= :crashes AND (CAST(:before AS bigint) IS NULL OR j.seq < :before)"
     " ORDER BY j.seq DESC LIMIT :most"
 )
+_ALIVE = statement(
+    "SELECT j.id FROM jobs j WHERE j.serial_key = :serial_key AND j.kind = :kind"
+    " AND j.state IN ('pending', 'running', 'waiting') ORDER BY j.seq"
+)
 _COUNTS = statement(
     "SELECT queue, state, count(*) AS jobs, min(CASE WHEN state = 'pending' THEN run_at"
     " ELSE created END) AS oldest FROM jobs WHERE state IN ('pending', 'running', 'waiting')"
@@ -53,6 +57,11 @@ class Count:
     state: JobState
     jobs: int
     oldest: datetime | None
+
+
+def alive(work: Work, serial_key: str, kind: str) -> list[str]:
+    """Return the ids of a key's jobs of one kind that have not ended, in their order."""
+    return [row.id for row in work.execute(_ALIVE, serial_key=serial_key, kind=kind)]
 
 
 def get(database: Database, job_id: str) -> Job | None:

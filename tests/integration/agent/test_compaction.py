@@ -8,16 +8,18 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from habakkuk.agent.compaction.window import GAP
 from habakkuk.conversations.store import compactions, transcript
 from habakkuk.conversations.types import ChatKind, Outcome
 from habakkuk.gateway.types import Admitted
-from tests.fakes.model_script import DONE, Reply, chunk, sums_up, text_of
+from tests.fakes.model_script import DONE, Reply, Stall, chunk, sums_up, text_of
 from tests.fakes.model_server import ModelServer, Recorded
 from tests.fakes.stack import Points, Stack, until
 
 SUMMARY = "The user is called Ada. Open: the report."
 AGENTS = """
   short: {model: mine/fake-model, permissions: full, compact_at: 3000}
+  twice: {model: mine/first-model, fallbacks: [mine/fake-model], permissions: full}
   never: {model: mine/fake-model, permissions: full, compact_at: -1}
 """
 
@@ -241,3 +243,82 @@ def test_a_message_meanwhile_waits_and_is_answered(stack: Stack) -> None:
     assert ChatKind.NOTICE in kinds
     loaded = transcript.from_compaction(stack.container.database, admitted.session_id)
     assert loaded.compaction is not None
+
+
+# When no summary can be made.
+
+
+def failing_summaries(stack: Stack, reply: Reply) -> None:
+    stack.model.script = lambda request: reply if sums_up(request.text) else None
+
+
+REFUSED = Reply([chunk({"content": "No."}), chunk({}, "content_filter"), DONE])
+CUT_SHORT = Reply([chunk({"content": "- The user wants"}), chunk({}, "length"), DONE])
+
+
+@pytest.mark.parametrize("reply", [REFUSED, CUT_SHORT, saying("")])
+def test_what_is_no_summary_never_stands_for_the_conversation(stack: Stack, reply: Reply) -> None:
+    stack.start()
+    failing_summaries(stack, reply)
+    admitted = grow(stack, 9)
+    records = compactions.of_session(stack.container.database, admitted.session_id)
+    assert {record.summary for record in records} == {GAP}
+
+
+def test_an_outage_takes_nothing_away_while_the_session_still_fits(stack: Stack) -> None:
+    stack.start()
+    failing_summaries(stack, Reply([], status=401))
+    admitted = grow(stack, 9)
+    assert "part 0" in shown(stack.model.requests[-1])
+    assert compactions.of_session(stack.container.database, admitted.session_id) == []
+
+
+def test_compact_takes_nothing_away_without_a_summary(stack: Stack) -> None:
+    stack.start()
+    failing_summaries(stack, REFUSED)
+    admitted = grow(stack, 4)
+    say(stack, "/compact")
+    until(lambda: any("nothing of it was left out" in row.body for row in stack.rows(admitted)))
+    assert compactions.of_session(stack.container.database, admitted.session_id) == []
+
+
+def test_stop_ends_summing_up(stack: Stack) -> None:
+    stack.start()
+    admitted = grow(stack, 4)
+    failing_summaries(stack, Reply([], before=[Stall()]))
+    say(stack, "/compact")
+    until(lambda: summaries(stack))
+    say(stack, "/stop")
+    until(lambda: any("was not summed up" in row.body for row in stack.rows(admitted)))
+    assert "and now?" in stack.reply(say(stack, "and now?")).body
+
+
+def test_a_long_request_is_not_summed_up_around_at_every_step(stack: Stack) -> None:
+    stack.start()
+    steps = " [[next]] ".join(f'[[tool effect {{"mark": "{n}"}}]]' for n in range(6))
+    stack.ended(say(stack, f"{steps} " + "word " * 2_600))
+    assert len(summaries(stack)) <= 1
+
+
+# What is to be said of a turn.
+
+
+def test_what_a_step_leaves_to_be_said_is_said_at_the_end(stack: Stack) -> None:
+    """A fallback that answered with a call first: who failed is said with the answer."""
+    left = [Reply([], status=401)]
+    stack.model.script = lambda _: left.pop() if left else None
+    stack.start()
+    reply = stack.reply(say(stack, "[[tool look {}]] hello", "twice"))
+    assert "failed" in reply.data["notice"]
+
+
+def test_a_chosen_model_that_is_gone_is_passed_over_and_said(stack: Stack) -> None:
+    stack.start()
+    admitted = say(stack, "hello")
+    stack.ended(admitted)
+    stack.container.database.run(
+        text("UPDATE sessions SET model = 'gone/model' WHERE id = :id"), id=admitted.session_id
+    )
+    reply = stack.reply(say(stack, "still there?"))
+    assert "still there?" in reply.body
+    assert "passed over" in reply.data["notice"]

@@ -43,6 +43,7 @@ from tests.fakes.providers import (
 PORTS = ("log", "budget", "screen", "cooldowns")
 A = ModelRef("a", "one")
 B = ModelRef("b", "two")
+C = ModelRef("c", "three")
 REQUEST = LlmRequest("", (Message(Role.USER, (Text(text="hi"),)),), labels={"turn": "t1"})
 
 
@@ -183,3 +184,32 @@ def test_a_request_too_large_without_files_is_too_long() -> None:
     with pytest.raises(ContextOverflow):
         run(a)
     assert len(a.requests) == 1
+
+
+# A conversation too long for a fallback.
+
+
+def test_a_fallback_that_takes_less_is_passed_over() -> None:
+    table = ProviderTable(
+        {
+            "a": ScriptedProvider([AuthFailed("key")]),
+            "b": ScriptedProvider([ContextOverflow("long")]),
+            "c": ScriptedProvider(answering("yes", C)),
+        }
+    )
+    events = list(Router(table).stream((A, B, C), REQUEST, NoWaits()))
+    assert last(events).model == C
+
+
+def test_a_fallback_that_takes_less_does_not_hide_why_the_first_failed() -> None:
+    """The turn would sum the session up for good because of a moment's overload."""
+    a, b = ScriptedProvider([overloaded()]), ScriptedProvider([ContextOverflow("long")])
+    with pytest.raises(Overloaded):
+        run(a, b)
+
+
+def test_an_unknown_provider_is_found_out_before_leave_is_asked() -> None:
+    purse = Purse(9)
+    with pytest.raises(KeyError):
+        list(Router(ProviderTable({}), Ports(budget=purse)).stream((A,), REQUEST, NoWaits()))
+    assert purse.given == 0

@@ -36,14 +36,6 @@ class Bench:
         """Return what the wire has for a scenario."""
         return self._wire(scenario)
 
-    def knows(self, scenario: str) -> bool:
-        """Whether the format has such a scenario at all."""
-        try:
-            self._wire(scenario)
-        except KeyError:
-            return False
-        return True
-
     @contextmanager
     def provider(self, **changes: object) -> Iterator[Provider]:
         """A provider at an endpoint with these changes."""

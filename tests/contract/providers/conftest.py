@@ -74,6 +74,13 @@ def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
 
 
 @pytest.fixture
+def server() -> Iterator[ModelServer]:
+    """A fake server without a script."""
+    with ModelServer() as server:
+        yield server
+
+
+@pytest.fixture
 def in_thread() -> Iterator[Callable[[Callable[[], None]], threading.Thread]]:
     """Run something beside the test; it has ended when the test has."""
     started: list[threading.Thread] = []

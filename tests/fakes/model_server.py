@@ -191,9 +191,6 @@ class _Handler(BaseHTTPRequestHandler):
             return self._json(
                 200, {"object": "list", "data": [{"id": m, "object": "model"} for m in _MODELS]}
             )
-        if self.path == "/v1/models?pageSize=1000" and "x-goog-api-key" in self.headers:
-            named = [{"name": f"models/{m}", "inputTokenLimit": 8192} for m in _MODELS]
-            return self._json(200, {"models": named})
         if self.path == "/control/requests" and owner.control:
             requests = [request.summary() for request in list(owner.requests)]
             seen = {"disconnects": list(owner.disconnects), "violations": list(owner.violations)}

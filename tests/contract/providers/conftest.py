@@ -36,14 +36,6 @@ class Bench:
         """Return what the wire has for a scenario."""
         return self._wire(scenario)
 
-    def knows(self, scenario: str) -> bool:
-        """Whether the format has such a scenario at all."""
-        try:
-            self._wire(scenario)
-        except KeyError:
-            return False
-        return True
-
     @contextmanager
     def provider(self, **changes: object) -> Iterator[Provider]:
         """A provider at an endpoint with these changes."""
@@ -79,6 +71,13 @@ def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
     assert kind in WIRES, f"tests/contract/providers/wires.py does not know the type {kind}"
     with ModelServer() as server:
         yield Bench(kind, WIRES[kind], server)
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    """A fake server without a script."""
+    with ModelServer() as server:
+        yield server
 
 
 @pytest.fixture

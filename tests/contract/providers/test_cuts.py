@@ -11,7 +11,7 @@ from habakkuk.llm.contract import NetworkFailed, Profile
 from habakkuk.llm.types import Finished
 from tests.contract.providers.conftest import REQUEST, Bench
 from tests.contract.providers.replies import cut_after, events_of
-from tests.contract.providers.wires import ENDS
+from tests.contract.providers.wires import ENDS, knowing
 from tests.fakes.model_script import Reply
 
 GOOD = ("text", "thinking", "call", "two calls", "private", "hosted", "said refusal")
@@ -25,10 +25,12 @@ def cuts(events: list[bytes]) -> Iterator[tuple[int, Reply]]:
                 yield count, cut_after(events, count, inside=inside, clean=clean)
 
 
-@pytest.mark.parametrize("scenario", GOOD)
+@pytest.mark.parametrize(
+    ("bench", "scenario"),
+    [(kind, scenario) for scenario in GOOD for kind in knowing(scenario)],
+    indirect=["bench"],
+)
 def test_a_stream_cut_anywhere_is_a_failure_until_its_end_came(bench: Bench, scenario: str) -> None:
-    if not bench.knows(scenario):
-        pytest.skip("the format has nothing like it")
     _, whole = bench.ask(scenario)
     ends = ENDS[bench.endpoint.type]
     events = events_of(bench.reply(scenario))

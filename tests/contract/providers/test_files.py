@@ -25,6 +25,7 @@ from habakkuk.llm.types import (
 )
 from tests.contract.providers.conftest import Bench
 from tests.contract.providers.replies import as_json
+from tests.contract.providers.wires import knowing
 
 PIXELS, PAGES = b"\x89PNG pixels", b"%PDF-1.7 pages"
 PAYLOADS = {"i": Payload("image/png", PIXELS), "p": Payload("application/pdf", PAGES)}
@@ -32,6 +33,7 @@ IMAGE = Media(blob="i", mime="image/png", name="cat.png")
 PAPER = Media(blob="p", mime="application/pdf", name="paper.pdf")
 SOUND = Media(blob="s", mime="audio/ogg", name="voice.ogg")
 SEARCHING = Profile(hosted_web=True, thinking="level")
+with_search = pytest.mark.parametrize("bench", knowing("hosted"), indirect=True)
 ADD = ToolSpec("add", "Adds.", {"type": "object"})
 
 
@@ -104,9 +106,8 @@ def test_search_is_not_asked_for_otherwise(bench: Bench, web: bool) -> None:
     assert "search" not in body(bench, request, Profile(hosted_web=not web)).lower()
 
 
+@with_search
 def test_a_search_that_is_refused_is_not_asked_for_again(bench: Bench) -> None:
-    if bench.endpoint.type == "openai":
-        pytest.skip("the format has no search")
     error = {"message": "tools.0: web_search, googleSearch: unknown", "code": 400}
     told = {"error": {**error, "type": "invalid_request_error", "status": "INVALID_ARGUMENT"}}
     text = bench.reply("text")
@@ -119,9 +120,8 @@ def test_a_search_that_is_refused_is_not_asked_for_again(bench: Bench) -> None:
     assert ["search" in one for one in bodies] == [True, False, False]
 
 
+@with_search
 def test_what_was_found_goes_back_as_it_came(bench: Bench) -> None:
-    if not bench.knows("hosted"):
-        pytest.skip("the format has no search")
     blocks = bench.ask("hosted")[1].blocks
     assert any(isinstance(block, Text) and "rains" in block.text for block in blocks)
     kept = [b.data for b in blocks if isinstance(b, Opaque) and "beside_text" not in b.data]
@@ -136,18 +136,16 @@ def test_what_was_found_goes_back_as_it_came(bench: Bench) -> None:
     assert all(json.dumps(data, sort_keys=True) in sent for data in kept)
 
 
+@with_search
 def test_what_is_said_after_a_search_begins_a_paragraph(bench: Bench) -> None:
-    if not bench.knows("talk around a search"):
-        pytest.skip("the format has no search")
     shown, finished = bench.ask("talk around a search")
     said = "".join(block.text for block in finished.blocks if isinstance(block, Text))
     assert said == "Looking.\n\nIt rains."
     assert "".join(event.text for event in shown if isinstance(event, TextDelta)) == said
 
 
+@with_search
 def test_a_search_is_answered_by_its_text(bench: Bench) -> None:
-    if not bench.knows("hosted"):
-        pytest.skip("the format has no search")
     _, finished = bench.ask("hosted")
     said = "".join(block.text for block in finished.blocks if isinstance(block, Text))
     assert said == "It rains."

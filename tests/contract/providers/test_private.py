@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from habakkuk.llm.contract import Profile
 from habakkuk.llm.types import (
     Block,
     LlmRequest,
@@ -22,13 +23,23 @@ from habakkuk.llm.types import (
     blocks_to_json,
 )
 from tests.contract.providers.conftest import Bench
+from tests.contract.providers.wires import WIRES, knowing
+from tests.fakes.model_server import ModelServer
 
 # "SEALED" in base64; also what the Chat Completions wire has in its reasoning.
 SEALS = ("U0VBTEVE", "SEALED")
+# With calls the turn goes on by their results alone.
+ANSWERS = [
+    (kind, scenario, more)
+    for scenario in ("private", "hosted", "two calls", "talk around a search")
+    for kind in knowing(scenario)
+    for more in (("and now?", "") if scenario in ("private", "two calls") else ("and now?",))
+]
+MODERN = Profile(thinking="level", efforts=("low", "high"), hosted_web=True)
 
 
-def talk(blocks: tuple[Block, ...]) -> LlmRequest:
-    """Return a stored conversation with this answer, its calls' results and one more question."""
+def talk(blocks: tuple[Block, ...], more: str = "and now?") -> LlmRequest:
+    """Return a stored conversation with this answer, its calls' results and what was said then."""
     stored = blocks_from_json(json.loads(json.dumps(blocks_to_json(blocks))))
     results = [
         ToolResult(call_id=block.id, text="2") for block in stored if isinstance(block, ToolCall)
@@ -36,7 +47,7 @@ def talk(blocks: tuple[Block, ...]) -> LlmRequest:
     messages = (
         Message(Role.USER, (Text(text="hello"),)),
         Message(Role.ASSISTANT, stored),
-        Message(Role.USER, (*results, Text(text="and now?"))),
+        Message(Role.USER, (*results, *([Text(text=more)] if more else []))),
     )
     return LlmRequest("Be brief.", messages)
 
@@ -47,7 +58,7 @@ def answered(bench: Bench) -> tuple[Block, ...]:
 
 def sent(bench: Bench, request: LlmRequest, model: str = "m") -> str:
     """Return the body of a request for this conversation, which the service accepts."""
-    bench.ask("text", request, model=model)
+    bench.ask("text", request, model=model, profile=MODERN)
     assert bench.server.violations == []
     return json.dumps(bench.server.requests[-1].body)
 
@@ -82,6 +93,19 @@ def test_blocks_of_another_format_are_left_out(bench: Bench, provider: str) -> N
     body = sent(bench, talk(blocks))
     assert not any(seal in body for seal in SEALS)
     assert "Hi" in body
+
+
+@pytest.mark.parametrize(("origin", "scenario", "more"), ANSWERS)
+def test_an_answer_of_any_format_goes_on_in_any_other(
+    bench: Bench, origin: str, scenario: str, more: str
+) -> None:
+    with ModelServer() as server:
+        other = Bench(origin, WIRES[origin], server)
+        _, finished = other.ask(scenario, name="origin")
+    body = sent(bench, talk(finished.blocks, more))
+    assert not any(seal in body for seal in SEALS)
+    said = "".join(block.text for block in finished.blocks if isinstance(block, Text))
+    assert said[:6] in body
 
 
 @pytest.mark.parametrize("call_id", ["x" * 200, "späße/1", "functions.add:0", "a" * 64])

@@ -44,6 +44,21 @@ WIRES: dict[str, Wire] = {
     "responses": responses,
     "gemini": gemini,
 }
+
+
+def knowing(scenario: str) -> list[str]:
+    """Return the formats that have such a scenario at all."""
+    return [kind for kind, wire in WIRES.items() if _knows(wire, scenario)]
+
+
+def _knows(wire: Wire, scenario: str) -> bool:
+    try:
+        wire(scenario)
+    except KeyError:
+        return False
+    return True
+
+
 # What stands in a stream from the event on after which the answer is whole.
 ENDS: dict[str, tuple[bytes, ...]] = {
     "openai": (b'"finish_reason": "', b"[DONE]"),

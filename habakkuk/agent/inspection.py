@@ -21,8 +21,10 @@ from habakkuk.conversations.types import Compaction, Session, StoredMessage, Tra
 from habakkuk.core.errors import NotFound
 from habakkuk.core.text import shorten
 from habakkuk.db.engine import Database
+from habakkuk.llm.contract import Profile
 from habakkuk.llm.counting import Count, guess, of_message
-from habakkuk.llm.types import Message, Role, ToolSpec
+from habakkuk.llm.profiles.models import profile_for
+from habakkuk.llm.types import Message, ModelRef, Role, ToolSpec
 
 _EXCERPT = 300
 
@@ -101,20 +103,22 @@ class Inspections:
         return Inspection(
             session,
             answer.job_id,
-            [*self._fixed(session), *self._messages(shown)],
+            [*self._fixed(session, _profile(counted)), *self._messages(shown)],
             counted.input if counted else None,
             counted.cached if counted else None,
             len(earlier) - len(shown.messages) - (shown.request is not None),
             calls,
         )
 
-    def _fixed(self, session: Session) -> list[Part]:
-        """Return the frozen prompt and the tools."""
+    def _fixed(self, session: Session, profile: Profile) -> list[Part]:
+        """Return the frozen prompt and the tools, as the model takes them."""
         named = inspections.prompt_parts(self._database, session.id)
+        if profile.simple_prompt is not None:
+            named = [("for a small model", profile.simple_prompt)]
         parts = [
             Part("prompt", name, self._count(text), shorten(text, _EXCERPT)) for name, text in named
         ]
-        specs = self._specs(session.agent)
+        specs = self._specs(session.agent) if profile.tools else ()
         if specs:
             wire = orjson.dumps([[s.name, s.description, s.parameters] for s in specs]).decode()
             names = ", ".join(spec.name for spec in specs)
@@ -155,6 +159,11 @@ def _answer(stored: Sequence[StoredMessage], turn: str | None) -> StoredMessage:
         what = f"the turn {turn!r}" if turn else "this session"
         raise NotFound(f"no model has answered in {what} yet")
     return found[-1]
+
+
+def _profile(call: SeenCall | None) -> Profile:
+    """Return what is known of the model that answered; the usual when nobody knows which."""
+    return Profile() if call is None else profile_for(ModelRef.parse(call.model))
 
 
 def _kind(message: Message) -> str:

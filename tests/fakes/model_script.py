@@ -24,11 +24,13 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 _NOTE = re.compile(r"\A\[(?!\[)[^\n]*\]\n+")
+_STEP = re.compile(r"call_(\d+)_[0-9a-f]{8}_")
 _WORD = re.compile(r"\S+\s*")
 
 
@@ -193,17 +195,24 @@ class Script:
                 groups.append([])
             elif directive.word == "tool":
                 groups[-1].append(directive)
-        step = sum(1 for m in self._after if m.get("role") == "assistant" and m.get("tool_calls"))
+        step = self._steps()
         asked = groups[step] if step < len(groups) else []
+        mark = zlib.crc32(last_user_text(self._messages).encode("utf-8", "replace"))
         return [
             {
                 "index": i,
-                "id": f"call_{len(self._messages)}_{i}",
+                "id": f"call_{step}_{mark:08x}_{i}",
                 "type": "function",
                 "function": {"name": d.rest, "arguments": json.dumps(d.data)},
             }
             for i, d in enumerate(asked)
         ]
+
+    def _steps(self) -> int:
+        """Return how many steps are done: their ids count them, since a summary takes some away."""
+        steps = [m["tool_calls"] for m in self._after if m.get("tool_calls")]
+        numbered = _STEP.match(steps[-1][0]["id"]) if steps else None
+        return int(numbered[1]) + 1 if numbered else len(steps)
 
     def _pieces(self) -> list[str]:
         """Return the answer in deltas, at least three unless it is empty."""

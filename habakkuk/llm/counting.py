@@ -16,6 +16,8 @@ from habakkuk.llm.types import Block, Media, Message, Opaque, Text, Thinking, To
 _FILE_TOKENS = 1600
 # The marks around a message and each of its blocks.
 _AROUND = 4
+# The vocabulary refuses what has more than 200,000 tokens in a piece; a character has four at most.
+_PIECE = 40_000
 Count = Callable[[str], int]
 
 
@@ -29,7 +31,9 @@ def exact_count() -> Count:
     from bpe_openai import get_encoding  # noqa: PLC0415 - a second and 150 MB, for few
 
     encoding = get_encoding("o200k_base")
-    return lambda text: len(encoding.encode_ordinary(text))
+    return lambda text: sum(
+        len(encoding.encode_ordinary(text[at : at + _PIECE])) for at in range(0, len(text), _PIECE)
+    )
 
 
 def of_message(message: Message, count: Count = guess) -> int:

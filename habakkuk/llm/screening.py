@@ -13,13 +13,12 @@ holds:
 from __future__ import annotations
 
 import threading
-from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from habakkuk.core.errors import NotFound
-from habakkuk.core.text import clean
+from habakkuk.core.text import clean, shorten
 from habakkuk.llm.contract import Endpoint, Profile, Screened
 from habakkuk.llm.media import pdf
 from habakkuk.llm.media.images import Unfit, encoded_size, fit_image
@@ -44,6 +43,7 @@ _FULL = LeftOut("it does not fit into one request beside the others")
 _REFUSED = LeftOut("the service took no request with it")
 _GONE = LeftOut("it is not there any more")
 _MB = 1_000_000
+_LONGEST_NAME = 100
 
 
 @dataclass(frozen=True)
@@ -163,18 +163,25 @@ class _Taker:
 
 
 def _places(messages: Sequence[Message]) -> Iterator[_Place]:
-    for index, message in enumerate(messages):
-        for number, block in enumerate(message.blocks):
+    # Of 10,000 messages few have files: this finds them in a millisecond.
+    with_files = [n for n, message in enumerate(messages) if Media in map(type, message.blocks)]
+    for index in with_files:
+        for number, block in enumerate(messages[index].blocks):
             if isinstance(block, Media):
                 yield _Place(index, number, block)
 
 
 def _first_kept(messages: Sequence[Message], places: Sequence[_Place]) -> int:
     """Return the index of the first message whose files are not old."""
-    begins = [index for index, message in enumerate(messages) if _begins_turn(message)]
-    # What stands before the first of them counts as a turn of its own.
-    begins = [0, *begins]
-    turns = sorted({begins[bisect_right(begins, place.message) - 1] for place in places})
+    turns: list[int] = []
+    # What stands before the first turn counts as one of its own.
+    looked, turn = -1, 0
+    for place in places:
+        between = range(place.message, looked, -1)
+        turn = next((n for n in between if _begins_turn(messages[n])), turn)
+        looked = place.message
+        if not turns or turns[-1] != turn:
+            turns.append(turn)
     dropped = max(0, len(turns) // _STEP - 1) * _STEP
     return turns[dropped]
 
@@ -184,7 +191,7 @@ def _begins_turn(message: Message) -> bool:
 
 
 def _brings_results(message: Message) -> bool:
-    return any(isinstance(block, ToolResult) for block in message.blocks)
+    return ToolResult in map(type, message.blocks)
 
 
 def _within(places: Sequence[_Place], made: Sequence[Made], limits: FileLimits) -> list[Made]:
@@ -229,11 +236,10 @@ def _replaced(request: LlmRequest, places: Sequence[_Place], made: Sequence[Made
         else:
             note = Text(text=_note(place.media, one), note=True)
             notes.setdefault(place.message, {})[place.block] = note
-    messages = tuple(
-        _with_notes(message, notes[index]) if index in notes else message
-        for index, message in enumerate(request.messages)
-    )
-    return replace(request, messages=messages, payloads=payloads)
+    messages = list(request.messages)
+    for index, own in notes.items():
+        messages[index] = _with_notes(messages[index], own)
+    return replace(request, messages=tuple(messages), payloads=payloads)
 
 
 def _with_notes(message: Message, notes: Mapping[int, Text]) -> Message:
@@ -244,11 +250,13 @@ def _with_notes(message: Message, notes: Mapping[int, Text]) -> Message:
 def _note(media: Media, left_out: LeftOut) -> str:
     kind = "image" if media.mime.startswith("image/") else "file"
     size = f", {_size(left_out.size)}" if left_out.size is not None else ""
-    return f"({kind} {_name(media)}{size}: {left_out.reason})"
+    name = _name(media)
+    return f"({kind}{' ' if name else ''}{name}{size}: {left_out.reason})"
 
 
 def _name(media: Media) -> str:
-    return " ".join(clean(media.name or "").split()) or f"without a name, {media.mime}"
+    """Return how a file is called, on one line; empty when it has no name."""
+    return shorten(clean(media.name or ""), _LONGEST_NAME)
 
 
 def _notices(
@@ -260,7 +268,8 @@ def _notices(
         return
     for place, one in zip(places, made, strict=True):
         if place.message == last and isinstance(one, LeftOut):
-            yield f"{model} was not shown {_name(place.media)}: {one.reason}"
+            name = _name(place.media) or f"a file ({place.media.mime})"
+            yield f"{name} was not shown to {model}: {one.reason}"
 
 
 def _size(size: int) -> str:

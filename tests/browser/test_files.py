@@ -38,7 +38,7 @@ def test_an_image_is_attached_sent_and_still_there_after_a_reload(window: Window
     choose(window, PNG)
     expect(attached(window).get_by_role("img", name="red.png")).to_be_visible()
     answer = window.ask("What is this?")
-    expect(answer).to_contain_text("was not shown red.png")
+    expect(answer).to_contain_text("red.png was not shown to")
     expect(attached(window)).to_have_count(0)
     picture = page.locator(".message.user").get_by_role("img", name="red.png")
     assert is_drawn(picture)

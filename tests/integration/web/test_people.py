@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 from typing import Any
 
@@ -9,6 +10,7 @@ import httpx2
 import pytest
 from sqlalchemy import text
 
+from tests.fakes.pictures import document
 from tests.integration.web.served import Served
 
 _USER = text("INSERT INTO users (id, name, role) VALUES (:id, :id, :role)")
@@ -54,6 +56,16 @@ def test_another_persons_session_is_not_continued(served: Served) -> None:
     kind = answer.json()["error"]["message"].replace(sent["session"], "S")
     assert kind == absent.json()["error"]["message"].replace(unknown["X-Habakkuk-Session"], "S")
     assert len(served.client.get("/api/chat/c").json()["messages"]) == 1
+
+
+def test_another_persons_file_is_not_there(served: Served) -> None:
+    pdf = base64.b64encode(document(1)).decode()
+    sent = served.send("mine", files=[{"data": pdf}])
+    path = f"/api/conversations/c/messages/{sent['seq']}/files/0"
+    assert served.client.get(path).status_code == 200
+    other = person(served, "eve")
+    other.post("/api/chat", json={"conversation": "c", "text": "hers"})
+    assert other.get(path).status_code == 404
 
 
 def test_another_persons_session_is_given_no_model(served: Served) -> None:

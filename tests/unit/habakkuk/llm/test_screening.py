@@ -120,7 +120,16 @@ def test_a_model_without_eyes_reads_a_note_and_its_user_a_notice(
     assert isinstance(note, Text)
     assert note.text == "(image photo.png, 3.0 MB: this model cannot see images)"
     assert screened.request.payloads == {}
-    assert screened.notices == (f"{MODEL} was not shown photo.png: this model cannot see images",)
+    assert screened.notices == (
+        f"photo.png was not shown to {MODEL}: this model cannot see images",
+    )
+
+
+def test_a_file_without_a_name_is_told_by_what_it_is(shelf: Shelf, screening: Screening) -> None:
+    media = shelf.add(written(plain(9, 9), "PNG"))
+    screened = screening.fit(asking(says(media)), MODEL, replace(SEES, vision=False))
+    assert screened.request.messages[0].text == "(image, 1 kB: this model cannot see images)"
+    assert screened.notices[0].startswith("a file (image/png) was not shown to")
 
 
 def test_a_notice_comes_once_not_at_each_step_of_the_turn(
@@ -259,7 +268,7 @@ def test_of_one_message_with_too_many_files_the_first_are_sent_and_the_rest_name
     files = [shelf.add(written(plain(n + 1, 9), "PNG"), f"{n}.png") for n in range(6)]
     screened = screening.fit(asking(says(*files)), ModelRef("few", "m"), SEES)
     assert sent(screened.request) == files[:4]
-    assert [notice.split()[4] for notice in screened.notices] == ["4.png:", "5.png:"]
+    assert [notice.split()[0] for notice in screened.notices] == ["4.png", "5.png"]
 
 
 def test_the_bytes_of_all_files_stay_within_a_request(shelf: Shelf, screening: Screening) -> None:

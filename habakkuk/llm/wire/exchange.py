@@ -153,11 +153,12 @@ class StreamProvider(ABC, Generic[Piece]):
         return value if is_error(event, value) else None
 
     def _acceptable(
-        self, error: BadRequest, request: LlmRequest, model: ModelRef
+        self, error: LlmError, request: LlmRequest, model: ModelRef
     ) -> LlmRequest | None:
         """Return the request without what was refused in it; None when nothing helps.
 
-        Here that is the service's own search, which gateways refuse that pass on to its models.
+        Here that is the service's own search: gateways refuse it that pass on to its models, and
+        an organization may have turned it off.
         """
         if not request.web or not _NO_SEARCH.search(str(error)):
             return None
@@ -184,7 +185,7 @@ class StreamProvider(ABC, Generic[Piece]):
                 for event in events:
                     shown = True
                     yield event
-        except BadRequest as error:
+        except (BadRequest, AuthFailed) as error:
             ref = ModelRef(self._endpoint.name, model)
             plainer = None if shown else self._acceptable(error, request, ref)
             if plainer is None:

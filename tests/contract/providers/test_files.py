@@ -107,11 +107,16 @@ def test_search_is_not_asked_for_otherwise(bench: Bench, web: bool) -> None:
 
 
 @with_search
-def test_a_search_that_is_refused_is_not_asked_for_again(bench: Bench) -> None:
-    error = {"message": "tools.0: web_search, googleSearch: unknown", "code": 400}
-    told = {"error": {**error, "type": "invalid_request_error", "status": "INVALID_ARGUMENT"}}
+@pytest.mark.parametrize(
+    ("status", "kind"), [(400, "invalid_request_error"), (403, "permission_error")]
+)
+def test_a_search_that_is_refused_is_not_asked_for_again(
+    bench: Bench, status: int, kind: str
+) -> None:
+    """Gateways do not know it; organizations turn it off."""
+    told = {"error": {"message": "web_search, googleSearch: not enabled", "type": kind}}
     text = bench.reply("text")
-    bench.server.script = lambda one: text if one.id else as_json(told, 400)
+    bench.server.script = lambda one: text if one.id else as_json(told, status)
     with bench.provider() as provider:
         for _ in range(2):
             *_, last = provider.stream("m", searching(), SEARCHING, Interrupt())

@@ -143,6 +143,11 @@ def test_hosted_search_stands_before_the_functions(server: ModelServer) -> None:
     assert [tool["type"] for tool in sent["tools"]] == ["web_search", "function"]
 
 
+def test_the_least_effort_goes_without_search(server: ModelServer) -> None:
+    least = Profile(efforts=("minimal", "low"), hosted_web=True)
+    assert "tools" not in body(server, request(web=True, effort="minimal"), profile=least)
+
+
 # Streams.
 
 

@@ -10,7 +10,8 @@ import anthropic
 import httpx2
 from anthropic._models import FinalRequestOptions
 
-from habakkuk.llm.contract import BadRequest, Endpoint, Profile
+from habakkuk.core.errors import LlmError
+from habakkuk.llm.contract import Endpoint, Profile
 from habakkuk.llm.providers.anthropic.answer import Answer
 from habakkuk.llm.providers.anthropic.encode import (
     replays_thinking,
@@ -89,7 +90,7 @@ class AnthropicProvider(StreamProvider[StreamEvent]):
         return StreamEvent.model_validate(value)
 
     def _acceptable(
-        self, error: BadRequest, request: LlmRequest, model: ModelRef
+        self, error: LlmError, request: LlmRequest, model: ModelRef
     ) -> LlmRequest | None:
         """Leave out all thinking: a part of it gone, the signatures of the rest would not hold."""
         refused = _BAD_SEAL.search(str(error)) and replays_thinking(request, model)

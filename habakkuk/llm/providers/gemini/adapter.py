@@ -14,7 +14,8 @@ from google.genai._api_client import GOOGLE_AI_API_DEFAULT_VERSION, BaseApiClien
 from google.genai.errors import APIError
 from google.genai.types import HttpOptions
 
-from habakkuk.llm.contract import BadRequest, Endpoint, Profile
+from habakkuk.core.errors import LlmError
+from habakkuk.llm.contract import Endpoint, Profile
 from habakkuk.llm.faults import Fault, plain_headers, read_fault
 from habakkuk.llm.providers.gemini.answer import Answer
 from habakkuk.llm.providers.gemini.encode import request_body
@@ -129,7 +130,7 @@ class GeminiProvider(StreamProvider[Chunk]):
         return super()._error_in(event, value)
 
     def _acceptable(
-        self, error: BadRequest, request: LlmRequest, model: ModelRef
+        self, error: LlmError, request: LlmRequest, model: ModelRef
     ) -> LlmRequest | None:
         """Leave out the signatures that are refused; the calls get the value of unsigned ones."""
         if not _BAD_SEAL.search(str(error)):

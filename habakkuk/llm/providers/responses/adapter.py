@@ -11,7 +11,8 @@ import httpx2
 import openai
 from openai._models import FinalRequestOptions
 
-from habakkuk.llm.contract import BadRequest, Endpoint, Profile
+from habakkuk.core.errors import LlmError
+from habakkuk.llm.contract import Endpoint, Profile
 from habakkuk.llm.providers.responses.answer import Answer
 from habakkuk.llm.providers.responses.encode import request_body
 from habakkuk.llm.providers.responses.wire import StreamEvent
@@ -102,7 +103,7 @@ class ResponsesProvider(StreamProvider[StreamEvent]):
         return super()._error_in(event, value)
 
     def _acceptable(
-        self, error: BadRequest, request: LlmRequest, model: ModelRef
+        self, error: LlmError, request: LlmRequest, model: ModelRef
     ) -> LlmRequest | None:
         """Leave out summaries that are refused, or the items that cannot be verified."""
         if self._summaries and _NO_SUMMARIES.search(str(error)):

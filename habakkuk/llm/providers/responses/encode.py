@@ -46,8 +46,10 @@ def request_body(
     body: dict[str, Any] = {"store": False, "input": list(_input(request, model))}
     if request.system.strip():
         body["instructions"] = request.system
+    effort = fitting_effort(request.effort, profile)
     tools = [_tool(spec) for spec in request.tools]
-    if request.web and profile.hosted_web:
+    # With the least effort OpenAI refuses the search.
+    if request.web and profile.hosted_web and effort != "minimal":
         tools.insert(0, {"type": "web_search"})
     if tools:
         body["tools"] = tools
@@ -58,15 +60,15 @@ def request_body(
         body["temperature"] = profile.temperature
     if dialect.cache_key and request.cache_key:
         body["prompt_cache_key"] = request.cache_key
-    return body | _reasoning(request, profile, summaries=summaries)
+    return body | _reasoning(effort, profile, summaries=summaries)
 
 
-def _reasoning(request: LlmRequest, profile: Profile, *, summaries: bool) -> dict[str, Any]:
+def _reasoning(effort: str | None, profile: Profile, *, summaries: bool) -> dict[str, Any]:
     """Return what is asked of models that reason; the others refuse every word of it."""
     if not (profile.thinking or profile.efforts):
         return {}
     asked: dict[str, Any] = {"summary": "auto"} if summaries else {}
-    if effort := fitting_effort(request.effort, profile):
+    if effort:
         asked["effort"] = effort
     wanted = {"include": ["reasoning.encrypted_content"]}
     return wanted | {"reasoning": asked} if asked else wanted

@@ -20,12 +20,14 @@ from habakkuk.llm.types import (
     Media,
     Message,
     ModelRef,
+    Opaque,
     Role,
     StopReason,
     Text,
     ToolCall,
     ToolResult,
 )
+from habakkuk.llm.wire.outgoing import fields_beside
 
 _PROMPT = """\
 You keep the memory of a long conversation between a user and an assistant that uses tools. What \
@@ -154,5 +156,5 @@ def _lines(block: Block) -> Iterator[str]:
         yield f"({word}: {shortened(block.text, _LONGEST_RESULT)})"
     elif isinstance(block, Media):
         yield f"(file {block.name or 'unnamed'}, {block.mime})"
-    elif block.type == "opaque":
+    elif isinstance(block, Opaque) and fields_beside(block) is None:
         yield "(a search of the provider's own)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 
 from habakkuk.conversations.budgets import caps_of, day_of, dollars, label, whose
@@ -15,8 +16,8 @@ from habakkuk.core.config.schema import Config
 from habakkuk.core.ids import random_id
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.db.engine import Database, DatabaseBusy, DatabaseCrowded, Work
-from habakkuk.llm.contract import Admission, Endpoint, SpendCapReached
-from habakkuk.llm.estimate import most
+from habakkuk.llm.contract import Admission, Endpoint, PriceUnknown, SpendCapReached
+from habakkuk.llm.estimate import Reckoned, reckon
 from habakkuk.llm.prices import Prices
 from habakkuk.llm.types import LlmRequest, ModelRef, Usage
 
@@ -25,6 +26,10 @@ _NOTHING = Decimal(0)
 # A call that takes all the time it may has ended by then, and what it held is no more.
 _GRACE_SECONDS = 60.0
 _LOCAL_TIMEOUT = 600.0
+_UNPRICED = (
+    "it is not known what {model} costs, so it is not asked where a budget holds; an owner can set"
+    " its price under `pricing:` in config.yaml"
+)
 # Many may wait at once, and each time one looks it takes the caps' locks.
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 1.0
 
@@ -36,8 +41,9 @@ def _draw(longest: float) -> float:
 class SpendCaps:
     """The budgets of config.yaml, kept (the port habakkuk.llm.contract.Budget). Thread-safe.
 
-    What a call may cost at most is held until its cost is written, so that calls at once cannot
-    pass a cap together. One alone may end a little over it: what it costs is known at its end.
+    What a call may cost at most is held until its cost is written, and it may write no more than is
+    held, so that calls at once cannot pass a cap together. One alone may end a little over it: what
+    it costs is known at its end.
     """
 
     def __init__(
@@ -66,17 +72,20 @@ class SpendCaps:
     def admit(self, model: ModelRef, request: LlmRequest, interrupt: Interrupt) -> Admission:
         """Let a call begin and hold what it may cost. Raises SpendCapReached, Interrupted.
 
+        Raises PriceUnknown where a cap holds and nobody knows what the model costs.
         Where only what others hold is in the way it waits for them, without a connection.
         """
         if not self._caps or self._prices.is_free(model):
             return Admission()
-        asked = self._asked(model, request)
+        self._check_price(model, request)
+        reckoned = reckon(model, request)
+        asked = self._asked(model, request, reckoned)
         if asked.turn_id is not None:
             self._ledger.settle(asked.turn_id)
         until = self._clock.monotonic() + asked.seconds
         longest = _FIRST_WAIT
         while True:
-            found = self._try(asked)
+            found = self._try(asked, reckoned.most.output)
             if isinstance(found, Admission):
                 return found
             if self._clock.monotonic() > until:
@@ -94,8 +103,20 @@ class SpendCaps:
         """Remove what killed processes held and nobody took up; it counts no more as it is."""
         return spend.remove_expired(self._database)
 
-    def _try(self, asked: Asked) -> Admission | Standing | None:
-        """Return leave, or what is in the way for now. Raises SpendCapReached."""
+    def _check_price(self, model: ModelRef, request: LlmRequest) -> None:
+        """Refuse a model of unknown price where a cap holds: it would evade every one."""
+        if self._config.budgets.unpriced == "allow" or self._prices.is_known(model):
+            return
+        labels = request.labels
+        user_id, agent = labels.get("user") or None, labels.get("agent") or None
+        if spend.any_for(self._database, self._caps, user_id, agent):
+            raise PriceUnknown(_UNPRICED.format(model=model))
+
+    def _try(self, asked: Asked, output: int) -> Admission | Standing | None:
+        """Return leave, or what is in the way for now. Raises SpendCapReached.
+
+        `output` are the tokens that the call could write for `asked.amount`.
+        """
         day = day_of(self._config, self._clock.now())
         try:
             verdict = spend.admit(self._database, self._caps, day, asked, WARN_AT)
@@ -105,25 +126,36 @@ class SpendCaps:
         if not verdict.caps:
             return Admission()
         if verdict.goes:
-            return Admission(asked.hold, tuple(_warning(cap) for cap in verdict.warn))
+            notices = tuple(_warning(cap) for cap in verdict.warn)
+            return Admission(asked.hold, notices, _paid(asked, verdict.held, output))
         reached = next((cap for cap in verdict.caps if cap.spent >= cap.cap), None)
         if reached is not None:
             raise SpendCapReached(_refusal(reached, day, self._config.timezone))
         return next(cap for cap in verdict.caps if cap.held)
 
-    def _asked(self, model: ModelRef, request: LlmRequest) -> Asked:
-        labels, usage = request.labels, most(model, request)
+    def _asked(self, model: ModelRef, request: LlmRequest, reckoned: Reckoned) -> Asked:
+        labels, most = request.labels, reckoned.most
         endpoint = self._endpoints.get(model.provider)
+        least = replace(most, output=reckoned.least_output)
         return Asked(
             hold=random_id("hold"),
             turn_id=labels.get("turn") or None,
             user_id=labels.get("user") or None,
             agent=labels.get("agent") or None,
-            # What nobody knows the price of counts nothing: there is nothing to count.
-            amount=self._prices.cost(model, usage) or _NOTHING,
-            prompt=self._prices.cost(model, Usage(input=usage.input)),
+            # What nobody knows the price of counts nothing, where that is allowed.
+            amount=self._prices.cost(model, most) or _NOTHING,
+            least=self._prices.cost(model, least) or _NOTHING,
+            prompt=self._prices.cost(model, Usage(input=most.input)),
             seconds=(endpoint.timeout if endpoint else _LOCAL_TIMEOUT) + _GRACE_SECONDS,
         )
+
+
+def _paid(asked: Asked, held: Decimal, output: int) -> int | None:
+    """Return the tokens that may be written for what is held, None where they cost nothing."""
+    prompt = asked.prompt or _NOTHING
+    if asked.amount <= prompt:
+        return None
+    return int(output * (held - prompt) / (asked.amount - prompt))
 
 
 def _warning(cap: Standing) -> str:

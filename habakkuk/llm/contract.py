@@ -10,6 +10,7 @@ LlmError
 ├── RequestTooLarge    more bytes than the service takes, or files it cannot read; fewer help
 ├── Refused            the provider's policy; another model may help
 ├── ModelMissing       no such model there; another model helps
+├── PriceUnknown       a cap of ours holds, and nobody knows what it costs; another model helps
 ├── BadRequest         our request is wrong; nothing helps but a change
 ├── StreamCut          the answer broke off after text was shown; holds what came
 └── SpendCapReached    a cap of ours; no model is asked at all
@@ -65,6 +66,10 @@ class Refused(LlmError):
 
 class ModelMissing(LlmError):
     """The provider does not offer the model."""
+
+
+class PriceUnknown(LlmError):
+    """A cap holds, which a model without a known price would evade."""
 
 
 class BadRequest(LlmError):
@@ -155,7 +160,8 @@ class Profile:
 
     `simple_prompt` replaces the system prompt for models too small to follow a long one;
     without `notes` they get none of the notes, which they would repeat.
-    `default_max_tokens` is asked for where a format demands a number and nobody named one.
+    `default_max_tokens` is asked for where nobody named a number and one is needed: by the format,
+    or by a budget, which must know what a call may cost. It is at most what the model takes.
     `thinking` is the kind that the model is asked for, None for what it does by itself;
     `efforts` are the levels that it takes, least first (see `fitting_effort`), none when it takes
     none. `vision` and `documents`: it can be sent images and PDFs. `hosted_web`: its provider
@@ -229,11 +235,13 @@ class CallLog(Protocol):
 class Admission:
     """Leave to call a model. `hold` marks what it may cost until the call is recorded.
 
-    `notices` is what its user should know, such as that most of a cap is used.
+    `notices` is what its user should know, such as that most of a cap is used. `max_tokens` is the
+    output that is paid for: a request without a limit of its own must not go without this one.
     """
 
     hold: str | None = None
     notices: tuple[str, ...] = ()
+    max_tokens: int | None = None
 
 
 class Budget(Protocol):
@@ -242,6 +250,7 @@ class Budget(Protocol):
     def admit(self, model: ModelRef, request: LlmRequest, interrupt: Interrupt) -> Admission:
         """Let a call begin. Raises SpendCapReached, which says whose cap and what to do.
 
+        Raises PriceUnknown for a model that may not be asked under a cap.
         Near a cap it waits for calls under way, whose cost decides; raises Interrupted then.
         """
         ...

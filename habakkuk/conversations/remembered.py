@@ -38,6 +38,12 @@ class Remembered:
             found = self._take(session_id)
         return found if found is not None and found.number == number else None
 
+    def holds(self, session_id: str, messages: int) -> bool:
+        """Tell whether so many messages of a session are kept."""
+        with self._lock:
+            found = self._kept.get(session_id)
+        return found is not None and len(found.messages) == messages
+
     def put(self, session_id: str, shown: Transcript) -> None:
         """Keep a transcript as it is now, in place of what was kept of the session."""
         with self._lock:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 
 from habakkuk.conversations.budgets import caps_of, day_of, dollars, label, whose
@@ -16,7 +17,7 @@ from habakkuk.core.ids import random_id
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.db.engine import Database, DatabaseBusy, DatabaseCrowded, Work
 from habakkuk.llm.contract import Admission, Endpoint, SpendCapReached
-from habakkuk.llm.estimate import most
+from habakkuk.llm.estimate import Reckoned, reckon
 from habakkuk.llm.prices import Prices
 from habakkuk.llm.types import LlmRequest, ModelRef, Usage
 
@@ -36,8 +37,9 @@ def _draw(longest: float) -> float:
 class SpendCaps:
     """The budgets of config.yaml, kept (the port habakkuk.llm.contract.Budget). Thread-safe.
 
-    What a call may cost at most is held until its cost is written, so that calls at once cannot
-    pass a cap together. One alone may end a little over it: what it costs is known at its end.
+    What a call may cost at most is held until its cost is written, and it may write no more than is
+    held, so that calls at once cannot pass a cap together. One alone may end a little over it: what
+    it costs is known at its end.
     """
 
     def __init__(
@@ -70,13 +72,14 @@ class SpendCaps:
         """
         if not self._caps or self._prices.is_free(model):
             return Admission()
-        asked = self._asked(model, request)
+        reckoned = reckon(model, request)
+        asked = self._asked(model, request, reckoned)
         if asked.turn_id is not None:
             self._ledger.settle(asked.turn_id)
         until = self._clock.monotonic() + asked.seconds
         longest = _FIRST_WAIT
         while True:
-            found = self._try(asked)
+            found = self._try(asked, reckoned.most.output)
             if isinstance(found, Admission):
                 return found
             if self._clock.monotonic() > until:
@@ -94,8 +97,11 @@ class SpendCaps:
         """Remove what killed processes held and nobody took up; it counts no more as it is."""
         return spend.remove_expired(self._database)
 
-    def _try(self, asked: Asked) -> Admission | Standing | None:
-        """Return leave, or what is in the way for now. Raises SpendCapReached."""
+    def _try(self, asked: Asked, output: int) -> Admission | Standing | None:
+        """Return leave, or what is in the way for now. Raises SpendCapReached.
+
+        `output` are the tokens that the call could write for `asked.amount`.
+        """
         day = day_of(self._config, self._clock.now())
         try:
             verdict = spend.admit(self._database, self._caps, day, asked, WARN_AT)
@@ -105,25 +111,36 @@ class SpendCaps:
         if not verdict.caps:
             return Admission()
         if verdict.goes:
-            return Admission(asked.hold, tuple(_warning(cap) for cap in verdict.warn))
+            notices = tuple(_warning(cap) for cap in verdict.warn)
+            return Admission(asked.hold, notices, _paid(asked, verdict.held, output))
         reached = next((cap for cap in verdict.caps if cap.spent >= cap.cap), None)
         if reached is not None:
             raise SpendCapReached(_refusal(reached, day, self._config.timezone))
         return next(cap for cap in verdict.caps if cap.held)
 
-    def _asked(self, model: ModelRef, request: LlmRequest) -> Asked:
-        labels, usage = request.labels, most(model, request)
+    def _asked(self, model: ModelRef, request: LlmRequest, reckoned: Reckoned) -> Asked:
+        labels, most = request.labels, reckoned.most
         endpoint = self._endpoints.get(model.provider)
+        least = replace(most, output=reckoned.least_output)
         return Asked(
             hold=random_id("hold"),
             turn_id=labels.get("turn") or None,
             user_id=labels.get("user") or None,
             agent=labels.get("agent") or None,
             # What nobody knows the price of counts nothing: there is nothing to count.
-            amount=self._prices.cost(model, usage) or _NOTHING,
-            prompt=self._prices.cost(model, Usage(input=usage.input)),
+            amount=self._prices.cost(model, most) or _NOTHING,
+            least=self._prices.cost(model, least) or _NOTHING,
+            prompt=self._prices.cost(model, Usage(input=most.input)),
             seconds=(endpoint.timeout if endpoint else _LOCAL_TIMEOUT) + _GRACE_SECONDS,
         )
+
+
+def _paid(asked: Asked, held: Decimal, output: int) -> int | None:
+    """Return the tokens that may be written for what is held, None where they cost nothing."""
+    prompt = asked.prompt or _NOTHING
+    if asked.amount <= prompt:
+        return None
+    return int(output * (held - prompt) / (asked.amount - prompt))
 
 
 def _warning(cap: Standing) -> str:

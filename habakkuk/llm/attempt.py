@@ -39,6 +39,7 @@ class Attempt:
     ) -> None:
         """`hold` is what the budget gave for it."""
         self.ref = ref
+        self.request = request
         self.shown = False
         self.finished: Finished | None = None
         self._labels = request.labels

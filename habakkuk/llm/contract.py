@@ -155,7 +155,8 @@ class Profile:
 
     `simple_prompt` replaces the system prompt for models too small to follow a long one;
     without `notes` they get none of the notes, which they would repeat.
-    `default_max_tokens` is asked for where a format demands a number and nobody named one.
+    `default_max_tokens` is asked for where nobody named a number and one is needed: by the format,
+    or by a budget, which must know what a call may cost. It is at most what the model takes.
     `thinking` is the kind that the model is asked for, None for what it does by itself;
     `efforts` are the levels that it takes, least first (see `fitting_effort`), none when it takes
     none. `vision` and `documents`: it can be sent images and PDFs. `hosted_web`: its provider
@@ -229,11 +230,13 @@ class CallLog(Protocol):
 class Admission:
     """Leave to call a model. `hold` marks what it may cost until the call is recorded.
 
-    `notices` is what its user should know, such as that most of a cap is used.
+    `notices` is what its user should know, such as that most of a cap is used. `max_tokens` is the
+    output that is paid for: a request without a limit of its own must not go without this one.
     """
 
     hold: str | None = None
     notices: tuple[str, ...] = ()
+    max_tokens: int | None = None
 
 
 class Budget(Protocol):

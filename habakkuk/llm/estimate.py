@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import orjson
 
 from habakkuk.llm.profiles.models import profile_for
@@ -22,17 +24,36 @@ from habakkuk.llm.types import (
 _BYTES_A_TOKEN = 3
 # An image of the usual size, or the text of a page.
 _FILE_TOKENS = 2_000
+# Enough for nearly every answer, and what every model of use may be asked for.
+_ENOUGH = 8_192
+# A window that seems full may have a quarter left: English takes less than is reckoned.
+_LEFT = 4
 
 
-def most(model: ModelRef, request: LlmRequest) -> Usage:
-    """Return what a call may use at most, nothing of it from a cache.
+@dataclass(frozen=True)
+class Reckoned:
+    """What a call may use at most, and the output that it must be allowed to be of use."""
 
-    Exact in nothing: the prompt is measured by its bytes, and the output is what the model is
-    allowed to write, or writes at most where nobody limits it.
+    most: Usage
+    least_output: int
+
+
+def reckon(model: ModelRef, request: LlmRequest) -> Reckoned:
+    """Return what a call may use, nothing of it from a cache.
+
+    Exact in nothing: the prompt is measured by its bytes. The output is what the request allows;
+    where it says nothing, what the model can write at all, within its window.
     """
     profile = profile_for(model)
-    bound = request.max_tokens or profile.max_tokens or profile.default_max_tokens
-    return Usage(_prompt(request), bound)
+    prompt = _prompt(request)
+    output = request.max_tokens or profile.default_max_tokens
+    output = min(output, profile.max_tokens or output)
+    if request.max_tokens is not None:
+        return Reckoned(Usage(prompt, output), output)
+    window = profile.context_window
+    if window is not None:
+        output = min(output, max(window - prompt, min(window // _LEFT, _ENOUGH)))
+    return Reckoned(Usage(prompt, output), min(output, _ENOUGH))
 
 
 def _prompt(request: LlmRequest) -> int:

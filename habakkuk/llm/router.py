@@ -40,8 +40,9 @@ from habakkuk.llm.policy import (
 )
 from habakkuk.llm.profiles.models import profile_for
 from habakkuk.llm.selection import NO_MODEL
-from habakkuk.llm.types import Finished, LlmEvent, LlmRequest, ModelRef
+from habakkuk.llm.types import Finished, LlmEvent, LlmRequest, ModelRef, StopReason
 
+_SHORT = "of what is left of a budget an answer may have {tokens:,} tokens now"
 _LEFT_OUT = "the request was too large for {ref}, so the files in it were left out"
 
 
@@ -200,6 +201,7 @@ class Router:
             else:
                 finished = cast("Finished", attempt.finished)
                 attempt.answered(finished)
+                asked.notices += _bounds(asked, attempt, finished)
                 yield finished
                 return
             finally:
@@ -207,16 +209,27 @@ class Router:
 
     def _begin(self, asked: _Asked) -> Attempt:
         """Ask for leave to spend, and begin. Raises SpendCapReached."""
-        leave = Admission()
+        leave, request = Admission(), asked.request
         if self._budget is not None:
-            leave = self._budget.admit(asked.ref, asked.request, asked.interrupt)
+            leave = self._budget.admit(asked.ref, request, asked.interrupt)
             asked.notices += [text for text in leave.notices if text not in asked.notices]
-        return Attempt(asked.ref, asked.request, self._recorder, leave.hold)
+        if request.max_tokens is None:
+            # Only this attempt is bound: the next one asks anew.
+            request = replace(request, max_tokens=leave.max_tokens)
+        return Attempt(asked.ref, request, self._recorder, leave.hold)
 
     def _try(self, asked: _Asked, provider: Provider, attempt: Attempt) -> Iterator[LlmEvent]:
-        events = provider.stream(asked.ref.model, asked.request, asked.profile, asked.interrupt)
+        events = provider.stream(asked.ref.model, attempt.request, asked.profile, asked.interrupt)
         with closing(cast("_Closable", events)):
             yield from attempt.watch(events)
+
+
+def _bounds(asked: _Asked, attempt: Attempt, finished: Finished) -> list[str]:
+    """Return that the budget cut an answer, when it did."""
+    tokens = attempt.request.max_tokens
+    if finished.stop is not StopReason.LENGTH or tokens == asked.request.max_tokens:
+        return []
+    return [_SHORT.format(tokens=tokens)]
 
 
 def _told(

@@ -45,6 +45,8 @@ _LOCK = text("""
     SELECT pg_advisory_xact_lock(hashtextextended(:scope, 7778)),
            set_config('plan_cache_mode', 'force_generic_plan', true)
 """)
+# A call that can do with less than it could cost leaves three quarters of what is left to others: a
+# model that can write a lot would else let few begin at once, and each costs far less in the end.
 # A day has two ends, though nothing was spent after now: with one the server would guess that a
 # third of all rows are of today, and read them all.
 _ADMIT = text(f"""
@@ -65,12 +67,16 @@ _ADMIT = text(f"""
         FROM caps c CROSS JOIN spent s
         LEFT JOIN held h ON h.scope = c.scope
         LEFT JOIN spend_days d ON d.scope = c.scope AND d.day = CAST(:day AS date)
+    ), room AS MATERIALIZED (
+        SELECT LEAST(:amount, GREATEST(:least, fix + (min(cap - spent - held) - fix) / 4)) AS amount
+        FROM judged, (SELECT coalesce(:prompt, CAST(0 AS numeric)) AS fix) f GROUP BY fix
     ), verdict AS MATERIALIZED (
-        SELECT bool_and(spent < cap AND (held = 0 OR spent + held + :amount <= cap)) AS goes
-        FROM judged
+        SELECT r.amount,
+               bool_and(spent < cap AND (held = 0 OR spent + held + r.amount <= cap)) AS goes
+        FROM judged, room r GROUP BY r.amount
     ), hold AS (
         INSERT INTO spend_holds (id, turn_id, scopes, amount, prompt, expires)
-        SELECT :id, :turn_id, (SELECT array_agg(scope) FROM judged), :amount, :prompt,
+        SELECT :id, :turn_id, (SELECT array_agg(scope) FROM judged), amount, :prompt,
                now() + :seconds * interval '1 s'
         FROM verdict WHERE goes
         ON CONFLICT (id) DO NOTHING
@@ -81,7 +87,7 @@ _ADMIT = text(f"""
         ON CONFLICT (scope, day) DO UPDATE SET warned = now() WHERE d.warned IS NULL
         RETURNING d.scope
     )
-    SELECT j.scope, j.name, j.cap, j.spent, j.held, v.goes, w.scope IS NOT NULL AS warn
+    SELECT j.scope, j.name, j.cap, j.spent, j.held, v.goes, v.amount, w.scope IS NOT NULL AS warn
     FROM judged j CROSS JOIN verdict v LEFT JOIN warned w ON w.scope = j.scope
     ORDER BY j.scope
 """)
@@ -152,8 +158,9 @@ class Day:
 class Asked:
     """A call that wants to begin.
 
-    `amount` is what it costs at most, `prompt` what is paid however soon it breaks off, None where
-    the price is unknown. It is forgotten `seconds` after it began, when nobody says how it went.
+    `amount` is what it costs at most, `least` what it must be allowed to cost to be of use,
+    `prompt` what is paid however soon it breaks off, None where the price is unknown. It is
+    forgotten `seconds` after it began, when nobody says how it went.
     """
 
     hold: str
@@ -161,6 +168,7 @@ class Asked:
     user_id: str | None
     agent: str | None
     amount: Decimal
+    least: Decimal
     prompt: Decimal | None
     seconds: float
 
@@ -184,12 +192,14 @@ class Standing:
 class Verdict:
     """Whether a call may begin, how the caps that hold for it stand, and whom to warn of which.
 
-    Without any cap it may. `warn` is filled once a day and cap, when most of it is spent.
+    Without any cap it may. `warn` is filled once a day and cap, when most of it is spent. `held`
+    is what it may cost, in USD.
     """
 
     goes: bool
     caps: Sequence[Standing]
     warn: Sequence[Standing]
+    held: Decimal = Decimal(0)
 
 
 def admit(database: Database, caps: Caps, day: Day, asked: Asked, warn_at: Decimal) -> Verdict:
@@ -210,13 +220,15 @@ def admit(database: Database, caps: Caps, day: Day, asked: Asked, warn_at: Decim
         user_id=asked.user_id,
         agent=asked.agent,
         amount=asked.amount,
+        least=asked.least,
         prompt=asked.prompt,
         seconds=asked.seconds,
         warn_at=warn_at,
     )
     standings = [_standing(row) for row in rows]
     warn = [one for one, row in zip(standings, rows, strict=True) if row.warn]
-    return Verdict(all(row.goes for row in rows), standings, warn)
+    held = rows[0].amount if rows else Decimal(0)
+    return Verdict(all(row.goes for row in rows), standings, warn, held)
 
 
 def release_of_turn(work: Work, turn_id: str) -> None:

@@ -1,7 +1,7 @@
 """Gemini, as Google documents it in late 2026 (ai.google.dev, models and thinking).
 
 A model of 2.5 is given a budget of thinking tokens, one of 3 and later a level; no request may
-hold both.
+hold both. `default_max_tokens` is the most that each can write, its thinking included.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ _LEVELS = ("low", "medium", "high")
 
 _3 = Profile(
     max_tokens_field="max_tokens",
+    default_max_tokens=65_536,
     context_window=1_000_000,
     thinking="level",
     efforts=_LEVELS,
@@ -26,7 +27,7 @@ _3_PRO = replace(_3, efforts=("low", "high"))
 # Pro always thinks; the others can be told not to.
 _2_5_PRO = replace(_3, thinking="budget")
 _2_5 = replace(_2_5_PRO, efforts=("none", *_LEVELS))
-_OLDER = replace(_3, thinking=None, efforts=(), hosted_web=False)
+_OLDER = replace(_3, thinking=None, efforts=(), hosted_web=False, default_max_tokens=8_192)
 _1_0 = replace(_OLDER, context_window=32_768, tools=False, documents=False)
 _IMAGES = replace(_OLDER, tools=False, documents=False, context_window=32_768)
 _SPOKEN = replace(_IMAGES, vision=False, context_window=8192)

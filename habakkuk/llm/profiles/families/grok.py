@@ -1,4 +1,7 @@
-"""Grok, as xAI documents it in late 2026 (docs.x.ai, models)."""
+"""Grok, as xAI documents it in late 2026 (docs.x.ai, models).
+
+It names no most that a model can write; those that reason are given room for that.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from habakkuk.llm.contract import Profile
 
 _4_7 = Profile(
     max_tokens_field="max_tokens",
+    default_max_tokens=32_000,
     context_window=500_000,
     efforts=("low", "medium", "high", "xhigh"),
     vision=True,

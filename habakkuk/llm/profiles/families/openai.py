@@ -1,7 +1,8 @@
 """OpenAI's own models, as its model pages tell them in late 2026.
 
 Its open ones (gpt-oss) run on others' servers and are in `open_models`. Models with vision also
-take PDFs. The reasoning models refuse `max_tokens`.
+take PDFs. The reasoning models refuse `max_tokens`. `default_max_tokens` is the most that each can
+write, its thinking included.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ _LOW_TO_XHIGH = (*_LOW_TO_HIGH, "xhigh")
 _LOW_TO_MAX = (*_LOW_TO_XHIGH, "max")
 
 _6 = Profile(
+    default_max_tokens=128_000,
     context_window=1_050_000,
     efforts=_LOW_TO_MAX,
     vision=True,
@@ -30,20 +32,22 @@ _5_1 = replace(_5_2, efforts=("none", *_LOW_TO_HIGH))
 _5 = replace(_5_2, efforts=("minimal", *_LOW_TO_HIGH))
 _CODEX = replace(_5_2, efforts=_LOW_TO_XHIGH)
 _PRO = replace(_5_2, efforts=("medium", "high", "xhigh"))
-_CHAT = replace(_5_2, efforts=(), context_window=128_000)
-_O3 = replace(_5_2, efforts=_LOW_TO_HIGH, context_window=200_000)
+_CHAT = replace(_5_2, efforts=(), context_window=128_000, default_max_tokens=16_384)
+_O3 = replace(_5_2, efforts=_LOW_TO_HIGH, context_window=200_000, default_max_tokens=100_000)
 _O3_MINI = replace(_O3, vision=False, documents=False, hosted_web=False)
-_O1_MINI = replace(_O3_MINI, efforts=(), context_window=128_000)
+# The preview writes half as much as the small one.
+_O1_MINI = replace(_O3_MINI, efforts=(), context_window=128_000, default_max_tokens=32_768)
 _4O = Profile(
     max_tokens_field="max_tokens",
+    default_max_tokens=16_384,
     context_window=128_000,
     vision=True,
     documents=True,
     hosted_web=True,
 )
-_4_1 = replace(_4O, context_window=1_000_000)
-_4_TURBO = replace(_4O, documents=False, hosted_web=False)
-_TEXT = Profile(max_tokens_field="max_tokens", context_window=8192)
+_4_1 = replace(_4O, context_window=1_000_000, default_max_tokens=32_768)
+_4_TURBO = replace(_4O, documents=False, hosted_web=False, default_max_tokens=4_096)
+_TEXT = Profile(max_tokens_field="max_tokens", context_window=8192, default_max_tokens=4_096)
 
 MODELS = (
     # The names without a version follow the newest model.

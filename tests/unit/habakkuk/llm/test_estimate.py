@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from habakkuk.llm.estimate import most
+from habakkuk.llm.estimate import reckon
 from habakkuk.llm.types import (
     LlmRequest,
     Media,
@@ -24,7 +24,7 @@ MODEL = ModelRef("mine", "m")
 
 def prompt(*blocks: object, system: str = "") -> int:
     message = Message(Role.USER, blocks)  # type: ignore[arg-type] # - any block
-    return most(MODEL, LlmRequest(system, (message,))).input
+    return reckon(MODEL, LlmRequest(system, (message,))).most.input
 
 
 def test_three_bytes_are_a_token() -> None:
@@ -43,7 +43,7 @@ def test_everything_that_is_sent_counts() -> None:
     ):
         assert prompt(block) > nothing
     tool = ToolSpec("look", "Look at it.", {"type": "object"})
-    assert most(MODEL, LlmRequest("", (), (tool,))).input > nothing
+    assert reckon(MODEL, LlmRequest("", (), (tool,))).most.input > nothing
 
 
 def test_a_lone_surrogate_is_measured_too() -> None:
@@ -56,9 +56,28 @@ def test_a_lone_surrogate_is_measured_too() -> None:
         ("mine/m", 100, 100),
         ("mine/m", None, 8192),
         ("anthropic/claude-sonnet-5-5", None, 32_000),
+        # https://developers.openai.com/api/docs/models and ai.google.dev/gemini-api/docs/models
+        ("openai/gpt-5.4", None, 128_000),
+        ("openai/gpt-4.1-mini", None, 32_768),
+        ("openai/gpt-4o", None, 16_384),
+        ("gemini/gemini-2.5-pro", None, 65_536),
         ("local/smollm2-135m-instruct", None, 200),
     ],
 )
 def test_the_output_is_what_the_model_may_write(model: str, asked: int | None, output: int) -> None:
     request = LlmRequest("", (), max_tokens=asked)
-    assert most(ModelRef.parse(model), request).output == output
+    assert reckon(ModelRef.parse(model), request).most.output == output
+
+
+def test_the_output_is_within_the_window_beside_the_prompt() -> None:
+    """GPT-4o has 128,000 tokens for both, and refuses a call that wants more."""
+    full = LlmRequest("x" * 3 * 120_000, ())
+    assert reckon(ModelRef("openai", "gpt-4o"), full).most.output == 8_192
+    nearly = LlmRequest("x" * 3 * 115_000, ())
+    assert reckon(ModelRef("openai", "gpt-4o"), nearly).most.output == 13_000
+
+
+@pytest.mark.parametrize(("asked", "least"), [(None, 8_192), (50_000, 50_000), (100, 100)])
+def test_a_limit_of_the_request_is_not_lowered_for_a_budget(asked: int | None, least: int) -> None:
+    reckoned = reckon(ModelRef("openai", "gpt-5.4"), LlmRequest("", (), max_tokens=asked))
+    assert reckoned.least_output == least

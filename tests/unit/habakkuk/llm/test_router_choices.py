@@ -30,7 +30,9 @@ from habakkuk.llm.types import (
     ModelRef,
     Payload,
     Role,
+    StopReason,
     Text,
+    Usage,
 )
 from tests.fakes.providers import (
     ProviderTable,
@@ -136,13 +138,38 @@ class Purse:
             raise SpendCapReached("spent")
         self._left -= 1
         self.given += 1
-        return Admission(f"hold {self.given}", ("most of it is spent",))
+        hold = f"hold {self.given}"
+        return Admission(hold, ("most of it is spent",), max_tokens=1_000 * self.given)
 
 
 def test_leave_is_asked_before_every_call_and_given_back_with_its_record() -> None:
     calls = RecordingCalls()
     run(ScriptedProvider([broken()], answering("yes", A)), log=calls, budget=Purse(9))
     assert [call.hold for call in calls.seen] == ["hold 1", "hold 2"]
+
+
+def test_no_call_may_write_more_than_is_held_for_it() -> None:
+    """Each attempt is told what leave it was given itself."""
+    provider = ScriptedProvider([broken()], answering("yes", A))
+    run(provider, budget=Purse(9))
+    assert [request.max_tokens for _, request, _ in provider.requests] == [1_000, 2_000]
+
+
+def test_a_limit_of_the_request_s_own_stays() -> None:
+    provider = ScriptedProvider(answering("yes", A))
+    router = Router(ProviderTable({"a": provider}), Ports(budget=Purse(9)))
+    list(router.stream((A,), replace(REQUEST, max_tokens=77), NoWaits()))
+    assert [request.max_tokens for _, request, _ in provider.requests] == [77]
+
+
+def test_who_reads_a_cut_answer_hears_that_the_budget_cut_it() -> None:
+    cut = Finished((Text(text="so"),), StopReason.LENGTH, Usage(3, 1_000), A)
+    events = run(ScriptedProvider([cut]), budget=Purse(9))
+    assert last(events).notices == (
+        "most of it is spent",
+        "of what is left of a budget an answer may have 1,000 tokens now",
+    )
+    assert last(run(ScriptedProvider([cut]))).notices == ()
 
 
 def test_a_reached_cap_asks_nobody() -> None:

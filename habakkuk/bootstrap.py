@@ -115,7 +115,7 @@ class Container:
     @property
     def choices(self) -> SessionChoices:
         """People's choices of models; it holds nothing of its own."""
-        return SessionChoices(self.database, self.selection)
+        return SessionChoices(self.database, self.selection, self.settings.config)
 
     @property
     def spend_caps(self) -> SpendCaps:

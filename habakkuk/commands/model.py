@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from habakkuk.commands.contract import CommandContext, command
-from habakkuk.conversations.choices import answering, notes_on
+from habakkuk.conversations.choices import answering, notes_on, price_notes
 from habakkuk.conversations.store import choices
 from habakkuk.core.errors import Invalid
 from habakkuk.llm.choice import DEFAULT, at_hand, choose_model
@@ -25,7 +25,8 @@ def model(context: CommandContext, arguments: str) -> str:
     except Invalid as error:
         return f"Nothing is changed: {error}."
     choices.set_model(context.work, session, str(ref))
-    notes = notes_on(context.selection, agent, str(ref), effort)
+    notes = notes_on(ref, effort, chosen=True)
+    notes += price_notes(context.config, context.selection, ref)
     return "\n".join([f"From now on this session is answered by {ref}.", *map(_sentence, notes)])
 
 

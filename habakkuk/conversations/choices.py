@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from habakkuk.conversations.budgets import caps_of
 from habakkuk.conversations.service import Conversations, Viewer
 from habakkuk.conversations.store import choices
 from habakkuk.conversations.types import Session
+from habakkuk.core.config.schema import Config
 from habakkuk.db.engine import Database
 from habakkuk.llm.choice import DEFAULT, choose_effort, choose_model, effort_note, model_note
+from habakkuk.llm.prices import Prices
 from habakkuk.llm.selection import Selection
 from habakkuk.llm.types import ModelRef
+
+_UNPRICED = (
+    "it is not known what it costs, so it is not asked where a budget holds; an owner can set its"
+    " price under `pricing:` in config.yaml"
+)
 
 
 @dataclass(frozen=True)
@@ -24,10 +32,11 @@ class Chosen:
 class SessionChoices:
     """The choices of one process's sessions; from a session's next model call on they count."""
 
-    def __init__(self, database: Database, selection: Selection) -> None:
-        """Check choices against what `selection` offers."""
+    def __init__(self, database: Database, selection: Selection, config: Config) -> None:
+        """Check choices against what `selection` offers; `config` says what has a price."""
         self._database = database
         self._selection = selection
+        self._config = config
         self._conversations = Conversations(database)
 
     def change(
@@ -48,23 +57,35 @@ class SessionChoices:
             if effort is not None:
                 choices.set_effort(work, session_id, level or None)
         session = self._conversations.session(viewer, session_id)
-        return Chosen(
-            session, notes_on(self._selection, session.agent, session.model, session.effort)
-        )
+        ref = answering(self._selection, session.agent, session.model)
+        chosen = session.model is not None
+        notes = notes_on(ref, session.effort, chosen=chosen)
+        if ref is not None and chosen:
+            notes += price_notes(self._config, self._selection, ref)
+        return Chosen(session, notes)
 
 
-def notes_on(
-    selection: Selection, agent: str, model: str | None, effort: str | None
-) -> tuple[str, ...]:
-    """Return what is worth knowing of a session's choice: an unknown model, another level."""
-    ref = answering(selection, agent, model)
+def notes_on(ref: ModelRef | None, effort: str | None, *, chosen: bool) -> tuple[str, ...]:
+    """Return what is worth knowing of a session's choice: an unknown model, another level.
+
+    `chosen` is whether the model was chosen, and not only the effort.
+    """
     if ref is None:
         return ()
     notes = (
-        model_note(ref) if model else None,
+        model_note(ref) if chosen else None,
         effort_note(effort, ref) if effort else None,
     )
     return tuple(note for note in notes if note)
+
+
+def price_notes(config: Config, selection: Selection, ref: ModelRef) -> tuple[str, ...]:
+    """Return that a model is not asked under a budget, when it is so."""
+    if config.budgets.unpriced == "allow" or not caps_of(config):
+        return ()
+    if Prices(config, selection.endpoints).is_known(ref):
+        return ()
+    return (_UNPRICED,)
 
 
 def answering(selection: Selection, agent: str, model: str | None) -> ModelRef | None:

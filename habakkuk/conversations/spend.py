@@ -16,7 +16,7 @@ from habakkuk.core.config.schema import Config
 from habakkuk.core.ids import random_id
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.db.engine import Database, DatabaseBusy, DatabaseCrowded, Work
-from habakkuk.llm.contract import Admission, Endpoint, SpendCapReached
+from habakkuk.llm.contract import Admission, Endpoint, PriceUnknown, SpendCapReached
 from habakkuk.llm.estimate import Reckoned, reckon
 from habakkuk.llm.prices import Prices
 from habakkuk.llm.types import LlmRequest, ModelRef, Usage
@@ -26,6 +26,10 @@ _NOTHING = Decimal(0)
 # A call that takes all the time it may has ended by then, and what it held is no more.
 _GRACE_SECONDS = 60.0
 _LOCAL_TIMEOUT = 600.0
+_UNPRICED = (
+    "it is not known what {model} costs, so it is not asked where a budget holds; an owner can set"
+    " its price under `pricing:` in config.yaml"
+)
 # Many may wait at once, and each time one looks it takes the caps' locks.
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 1.0
 
@@ -68,10 +72,12 @@ class SpendCaps:
     def admit(self, model: ModelRef, request: LlmRequest, interrupt: Interrupt) -> Admission:
         """Let a call begin and hold what it may cost. Raises SpendCapReached, Interrupted.
 
+        Raises PriceUnknown where a cap holds and nobody knows what the model costs.
         Where only what others hold is in the way it waits for them, without a connection.
         """
         if not self._caps or self._prices.is_free(model):
             return Admission()
+        self._check_price(model, request)
         reckoned = reckon(model, request)
         asked = self._asked(model, request, reckoned)
         if asked.turn_id is not None:
@@ -96,6 +102,15 @@ class SpendCaps:
     def remove_expired(self) -> int:
         """Remove what killed processes held and nobody took up; it counts no more as it is."""
         return spend.remove_expired(self._database)
+
+    def _check_price(self, model: ModelRef, request: LlmRequest) -> None:
+        """Refuse a model of unknown price where a cap holds: it would evade every one."""
+        if self._config.budgets.unpriced == "allow" or self._prices.is_known(model):
+            return
+        labels = request.labels
+        user_id, agent = labels.get("user") or None, labels.get("agent") or None
+        if spend.any_for(self._database, self._caps, user_id, agent):
+            raise PriceUnknown(_UNPRICED.format(model=model))
 
     def _try(self, asked: Asked, output: int) -> Admission | Standing | None:
         """Return leave, or what is in the way for now. Raises SpendCapReached.
@@ -127,7 +142,7 @@ class SpendCaps:
             turn_id=labels.get("turn") or None,
             user_id=labels.get("user") or None,
             agent=labels.get("agent") or None,
-            # What nobody knows the price of counts nothing: there is nothing to count.
+            # What nobody knows the price of counts nothing, where that is allowed.
             amount=self._prices.cost(model, most) or _NOTHING,
             least=self._prices.cost(model, least) or _NOTHING,
             prompt=self._prices.cost(model, Usage(input=most.input)),

@@ -10,6 +10,7 @@ LlmError
 ├── RequestTooLarge    more bytes than the service takes, or files it cannot read; fewer help
 ├── Refused            the provider's policy; another model may help
 ├── ModelMissing       no such model there; another model helps
+├── PriceUnknown       a cap of ours holds, and nobody knows what it costs; another model helps
 ├── BadRequest         our request is wrong; nothing helps but a change
 ├── StreamCut          the answer broke off after text was shown; holds what came
 └── SpendCapReached    a cap of ours; no model is asked at all
@@ -65,6 +66,10 @@ class Refused(LlmError):
 
 class ModelMissing(LlmError):
     """The provider does not offer the model."""
+
+
+class PriceUnknown(LlmError):
+    """A cap holds, which a model without a known price would evade."""
 
 
 class BadRequest(LlmError):
@@ -245,6 +250,7 @@ class Budget(Protocol):
     def admit(self, model: ModelRef, request: LlmRequest, interrupt: Interrupt) -> Admission:
         """Let a call begin. Raises SpendCapReached, which says whose cap and what to do.
 
+        Raises PriceUnknown for a model that may not be asked under a cap.
         Near a cap it waits for calls under way, whose cost decides; raises Interrupted then.
         """
         ...

@@ -18,7 +18,7 @@ _NAME = "budgets"
 
 
 def check_prices(settings: Settings) -> Iterator[Finding]:
-    """Check that every model of a config with budgets has a price: what has none counts nothing."""
+    """Check that every model of a config with budgets has a price: what has none is not asked."""
     if not caps_of(settings.config):
         return
     try:
@@ -30,7 +30,9 @@ def check_prices(settings: Settings) -> Iterator[Finding]:
     used = {ref for models in selection.agents.values() for ref in models.chain}
     unknown = sorted(str(ref) for ref in used if not prices.is_known(ref))
     if unknown:
-        found = f"nobody knows what {', '.join(unknown)} costs, so it counts nothing in a budget"
+        refused = settings.config.budgets.unpriced == "refuse"
+        so = "is not asked where a budget holds" if refused else "counts nothing in a budget"
+        found = f"nobody knows what {', '.join(unknown)} costs, so it {so}"
         yield warn(_NAME, found, "set its price under `pricing:` in config.yaml (docs/usage.md)")
     else:
         yield ok(_NAME, "the price of every model is known")

@@ -91,6 +91,11 @@ _ADMIT = text(f"""
     FROM judged j CROSS JOIN verdict v LEFT JOIN warned w ON w.scope = j.scope
     ORDER BY j.scope
 """)
+_HOLDING = text(f"""
+    SELECT c.scope FROM (
+        {_CAPS.format(which_agents="WHERE a.name = :agent", which_users="WHERE u.id = :user_id")}
+    ) c LIMIT 1
+""")
 _RELEASE = text("DELETE FROM spend_holds WHERE turn_id = :turn_id")
 _REMOVE_EXPIRED = text("DELETE FROM spend_holds WHERE expires < now()")
 # Whoever raises a cap wants to hear of the new one too.
@@ -202,12 +207,20 @@ class Verdict:
     held: Decimal = Decimal(0)
 
 
+def any_for(database: Database, caps: Caps, user_id: str | None, agent: str | None) -> bool:
+    """Return whether any cap holds for the calls of a person and an agent."""
+    scopes = _scopes(caps, user_id, agent)
+    if not scopes:
+        return False
+    return bool(database.run(_HOLDING, **caps.params(), user_id=user_id, agent=agent))
+
+
 def admit(database: Database, caps: Caps, day: Day, asked: Asked, warn_at: Decimal) -> Verdict:
     """Judge a call, and hold what it may cost when it may begin: one round trip.
 
     Under a lock for each cap, which ends with it. Again with the same hold changes nothing.
     """
-    scopes = _scopes(caps, asked)
+    scopes = _scopes(caps, asked.user_id, asked.agent)
     if not scopes:
         return Verdict(goes=True, caps=(), warn=())
     rows = database.run_after(
@@ -252,16 +265,16 @@ def standings(work: Work, caps: Caps, day: Day) -> Sequence[Standing]:
     return [_standing(row, row.raised) for row in rows]
 
 
-def _scopes(caps: Caps, asked: Asked) -> list[str]:
+def _scopes(caps: Caps, user_id: str | None, agent: str | None) -> list[str]:
     """Return the caps that may hold for a call, always in the same order: nobody waits crosswise.
 
     Whether the person has one, only the database knows.
     """
     found = [EVERYBODY] if caps.day is not None else []
-    if asked.agent in caps.agents:
-        found.append(f"agent:{asked.agent}")
-    if caps.users and asked.user_id is not None:
-        found.append(f"user:{asked.user_id}")
+    if agent in caps.agents:
+        found.append(f"agent:{agent}")
+    if caps.users and user_id is not None:
+        found.append(f"user:{user_id}")
     return found
 
 

@@ -232,12 +232,14 @@ class BudgetConfig(_Section):
     """What may be spent on models in a day of the timezone, in USD; nothing said sets no limit.
 
     `day` is for everybody together, `agents` for each agent, `users` for each person: by name,
-    else by role (owner, member).
+    else by role (owner, member). `unpriced`: whether a model of unknown price may be asked where a
+    budget holds; it counts nothing then.
     """
 
     day: Dollars | None = None
     users: dict[str, Dollars] = {}
     agents: dict[Name, Dollars] = {}
+    unpriced: Literal["refuse", "allow"] = "refuse"
 
 
 class LogConfig(_Section):

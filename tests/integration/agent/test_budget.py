@@ -107,6 +107,22 @@ def test_an_owner_raises_the_budget_in_the_chat_and_asks_again(stack: Stack) -> 
     assert stack.ended(stack.say("again")).outcome is Outcome.ANSWERED
 
 
+def test_a_model_without_a_price_is_no_way_around_the_budget(stack: Stack) -> None:
+    """It may be chosen, which says what will happen; then the agent's own answers, and says so."""
+    stack.start()
+    said = member(stack, "/model mine/other-model") or ""
+    assert "It is not known what it costs, so it is not asked where a budget holds" in said
+    people = stack.container.accounts.people()
+    alice = next(one.user for one in people if one.user.name == "alice")
+    inbound = Inbound(Address("web", "web", "alice"), alice, "hello", "api")
+    turn = stack.ended(stack.container.gateway.admit(inbound))
+    assert turn.outcome is Outcome.ANSWERED
+    assert [request.body["model"] for request in stack.model.requests] == ["fake-model"]
+    reply = stack.container.conversations.reply(turn)
+    assert reply is not None
+    assert "not known what mine/other-model costs" in reply.body
+
+
 def test_budgets_are_shown_to_whom_they_concern(stack: Stack) -> None:
     shown = stack.say("/budget").reply
     assert shown is not None

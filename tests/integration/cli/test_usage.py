@@ -92,6 +92,6 @@ def test_the_doctor_names_budgets_that_stop_nobody(stack: Stack, run: Run) -> No
     found = [one["found"] for one in findings if one["name"] == "budgets"]
     # The agent `other` has a model without a price.
     assert found == [
-        "nobody knows what mine/other-model costs, so it counts nothing in a budget",
+        "nobody knows what mine/other-model costs, so it is not asked where a budget holds",
         "budgets.users.Alcie: nobody is called that",
     ]

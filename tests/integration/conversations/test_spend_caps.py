@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -12,9 +13,11 @@ from habakkuk.conversations.budgets import day_of
 from habakkuk.core.errors import Invalid, NotFound
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.db.engine import Database
-from habakkuk.llm.contract import Admission, CallRecord, SpendCapReached
+from habakkuk.llm.contract import Admission, CallRecord, PriceUnknown, SpendCapReached
 from habakkuk.llm.types import ModelRef
 from tests.integration.conversations.till import ASKED, DOLLAR, LABELS, Till, of
+
+UNPRICED = ModelRef("mine", "nobody-knows")
 
 
 def test_without_a_cap_nothing_is_asked_of_the_database() -> None:
@@ -80,16 +83,39 @@ def test_a_call_without_a_person_has_the_servers_cap(till: Callable[..., Till]) 
         one.admit(request)
 
 
-def test_what_has_no_price_counts_nothing_but_a_used_up_cap_stops_it_too(
+@pytest.mark.parametrize(
+    "budgets",
+    [{"day": 1}, {"agents": {"habakkuk": 1}}, {"users": {"alice": 1}}, {"users": {"member": 1}}],
+)
+def test_a_model_without_a_price_is_no_way_around_a_cap(
+    till: Callable[..., Till], budgets: Any
+) -> None:
+    one = till(budgets=budgets)
+    with pytest.raises(PriceUnknown, match="not known what mine/nobody-knows costs") as refused:
+        one.caps.admit(UNPRICED, ASKED, Interrupt())
+    assert "`pricing:`" in str(refused.value)
+    assert one.held() == 0
+
+
+@pytest.mark.parametrize(
+    "budgets", [{"users": {"alice": 1}}, {"agents": {"other": 1}, "users": {"member": 1}}]
+)
+def test_a_model_without_a_price_may_be_asked_where_no_cap_holds(
+    till: Callable[..., Till], budgets: Any
+) -> None:
+    olga = of(user="u-olga")
+    assert till(budgets=budgets).caps.admit(UNPRICED, olga, Interrupt()) == Admission()
+
+
+def test_what_is_allowed_without_a_price_counts_nothing_but_a_used_up_cap_stops_it(
     till: Callable[..., Till],
 ) -> None:
-    one = till(budgets={"day": 1})
-    unpriced = ModelRef("mine", "nobody-knows")
-    one.ledger.record(CallRecord(unpriced, LABELS, "answered", DOLLAR))
-    assert one.caps.admit(unpriced, ASKED, Interrupt()).hold is not None
+    one = till(budgets={"day": 1, "unpriced": "allow"})
+    one.ledger.record(CallRecord(UNPRICED, LABELS, "answered", DOLLAR))
+    assert one.caps.admit(UNPRICED, ASKED, Interrupt()).hold is not None
     one.spend()
     with pytest.raises(SpendCapReached):
-        one.caps.admit(unpriced, ASKED, Interrupt())
+        one.caps.admit(UNPRICED, ASKED, Interrupt())
 
 
 def test_most_of_a_cap_used_is_said_once_a_day(till: Callable[..., Till]) -> None:

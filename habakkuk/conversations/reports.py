@@ -186,6 +186,7 @@ def _total(parts: Sequence[Spent]) -> Spent:
             sum(one.cache_read for one in usage),
             sum(one.cache_write for one in usage),
             sum(one.reasoning for one in usage),
+            sum(one.searches for one in usage),
         ),
         sum(costs, Decimal(0)) if costs or not calls else None,
         sum(part.unpriced for part in parts),

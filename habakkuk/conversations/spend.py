@@ -100,7 +100,7 @@ class SpendCaps:
             spend.release_of_turn(work, turn_id)
 
     def remove_expired(self) -> int:
-        """Remove what killed processes held and nobody took up; it counts no more as it is."""
+        """Settle what killed processes held and nobody took up; it is held no more as it is."""
         return spend.remove_expired(self._database)
 
     def _check_price(self, model: ModelRef, request: LlmRequest) -> None:
@@ -139,12 +139,16 @@ class SpendCaps:
         least = replace(most, output=reckoned.least_output)
         return Asked(
             hold=random_id("hold"),
+            model=model,
             turn_id=labels.get("turn") or None,
+            session_id=labels.get("session") or None,
+            purpose=labels.get("purpose") or "answer",
             user_id=labels.get("user") or None,
             agent=labels.get("agent") or None,
             # What nobody knows the price of counts nothing, where that is allowed.
             amount=self._prices.cost(model, most) or _NOTHING,
             least=self._prices.cost(model, least) or _NOTHING,
+            fixed=self._prices.cost(model, replace(most, output=0)) or _NOTHING,
             prompt=self._prices.cost(model, Usage(input=most.input)),
             seconds=(endpoint.timeout if endpoint else _LOCAL_TIMEOUT) + _GRACE_SECONDS,
         )
@@ -152,10 +156,9 @@ class SpendCaps:
 
 def _paid(asked: Asked, held: Decimal, output: int) -> int | None:
     """Return the tokens that may be written for what is held, None where they cost nothing."""
-    prompt = asked.prompt or _NOTHING
-    if asked.amount <= prompt:
+    if asked.amount <= asked.fixed:
         return None
-    return int(output * (held - prompt) / (asked.amount - prompt))
+    return int(output * (held - asked.fixed) / (asked.amount - asked.fixed))
 
 
 def _warning(cap: Standing) -> str:

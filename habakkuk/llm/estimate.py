@@ -26,6 +26,8 @@ _BYTES_A_TOKEN = 3
 _FILE_TOKENS = 2_000
 # Enough for nearly every answer, and what every model of use may be asked for.
 _ENOUGH = 8_192
+# What a model seldom passes where its provider searches for it; nobody knows how often it will.
+_SEARCHES = 5
 # A window that seems full may have a quarter left: English takes less than is reckoned.
 _LEFT = 4
 
@@ -42,18 +44,20 @@ def reckon(model: ModelRef, request: LlmRequest) -> Reckoned:
     """Return what a call may use, nothing of it from a cache.
 
     Exact in nothing: the prompt is measured by its bytes. The output is what the request allows;
-    where it says nothing, what the model can write at all, within its window.
+    where it says nothing, what the model can write at all, within its window. Searches are a
+    guess: a service sets no end to them that holds everywhere.
     """
     profile = profile_for(model)
     prompt = _prompt(request)
     output = request.max_tokens or profile.default_max_tokens
     output = min(output, profile.max_tokens or output)
+    searches = _SEARCHES if request.web and profile.hosted_web else 0
     if request.max_tokens is not None:
-        return Reckoned(Usage(prompt, output), output)
+        return Reckoned(Usage(prompt, output, searches=searches), output)
     window = profile.context_window
     if window is not None:
         output = min(output, max(window - prompt, min(window // _LEFT, _ENOUGH)))
-    return Reckoned(Usage(prompt, output), min(output, _ENOUGH))
+    return Reckoned(Usage(prompt, output, searches=searches), min(output, _ENOUGH))
 
 
 def _prompt(request: LlmRequest) -> int:

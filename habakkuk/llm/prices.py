@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -40,21 +40,37 @@ _VENDORS = (
 _NOTHING = Decimal(0)
 # Less than any prompt has: a tier for all of them.
 _ANY = -1
-_KINDS = ("input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok", "requests_kcount")
+_KINDS = (
+    "input_mtok",
+    "output_mtok",
+    "cache_read_mtok",
+    "cache_write_mtok",
+    "requests_kcount",
+    "web_searches_kcount",
+)
+# USD for a thousand searches, of models that the table knows no price of: by the format in which
+# they are asked for. https://platform.claude.com/docs/en/about-claude/pricing,
+# https://developers.openai.com/api/docs/pricing and https://ai.google.dev/gemini-api/docs/pricing.
+_SEARCHES = {"anthropic": Decimal(10), "responses": Decimal(10), "gemini": Decimal(14)}
+_SEARCHES_ELSEWHERE = Decimal(10)
 
 
 @dataclass(frozen=True)
 class Rates:
-    """USD for a million tokens of each kind, and for a million calls."""
+    """USD for a million tokens of each kind, for a million calls, and for a thousand searches.
+
+    `search` is None where only who serves the model decides it.
+    """
 
     input: Decimal
     output: Decimal
     cache_read: Decimal
     cache_write: Decimal
     call: Decimal = _NOTHING
+    search: Decimal | None = None
 
     def cost(self, usage: Usage) -> Decimal:
-        """Return what these tokens cost in USD."""
+        """Return what these tokens cost in USD, without searches."""
         plain = usage.input - usage.cache_read - usage.cache_write
         total = (
             self.input * plain
@@ -68,7 +84,7 @@ class Rates:
 
 # Rates with the length of the prompt above which they hold for all tokens, the shortest first.
 _Tariff = tuple[tuple[int, Rates], ...]
-_FREE: _Tariff = ((_ANY, Rates(_NOTHING, _NOTHING, _NOTHING, _NOTHING)),)
+_FREE: _Tariff = ((_ANY, Rates(*[_NOTHING] * 6)),)
 
 
 class Prices:
@@ -93,7 +109,10 @@ class Prices:
         if tariff is None:
             return None
         rates = next(rates for above, rates in reversed(tariff) if usage.input > above)
-        return rates.cost(usage).quantize(_SMALLEST)
+        total = rates.cost(usage)
+        if usage.searches:
+            total += self._search(model, rates) * usage.searches / 1000
+        return total.quantize(_SMALLEST)
 
     def rates(self, model: ModelRef, at: datetime | None = None) -> Rates | None:
         """Return what a model costs where its prompt is not a long one, None when nobody knows."""
@@ -121,11 +140,24 @@ class Prices:
             return _own_tariff(own)
         if model.provider in self._free:
             return _FREE
+        return self._list_tariff(model, at)
+
+    def _list_tariff(self, model: ModelRef, at: datetime | None) -> _Tariff | None:
         if model not in self._listed:
             self._listed[model] = self._find(model)
         info = self._listed[model]
         # Some cost less at night.
         return None if info is None else _list_tariff(info.get_prices(at or datetime.now(UTC)))
+
+    def _search(self, model: ModelRef, rates: Rates) -> Decimal:
+        """Return what a thousand searches cost."""
+        if rates.search is not None:
+            return rates.search
+        listed = self._list_tariff(model, None)
+        if listed is not None and listed[0][1].search is not None:
+            return listed[0][1].search
+        endpoint = self._endpoints.get(model.provider)
+        return _SEARCHES.get(endpoint.type if endpoint else "", _SEARCHES_ELSEWHERE)
 
     def _overridden(self, model: ModelRef) -> PriceConfig | None:
         """Return the price of the longest beginning in the config that any name of it has."""
@@ -180,6 +212,7 @@ def _own_rates(rates: RatesConfig) -> Rates:
         rates.output,
         rates.input if rates.cache_read is None else rates.cache_read,
         rates.input if rates.cache_write is None else rates.cache_write,
+        search=rates.search,
     )
 
 
@@ -211,7 +244,7 @@ def _list_tariff(price: ModelPrice) -> _Tariff | None:
 def _list_rates(kinds: Sequence[Decimal | TieredPrices | None], above: int) -> Rates:
     """Return the rates for prompts longer than `above`; what has no price costs as input does."""
     found = [_at(kind, above) for kind in kinds]
-    read, output, cache_read, cache_write, calls = found
+    read, output, cache_read, cache_write, calls, search = found
     plain = read or _NOTHING
     return Rates(
         plain,
@@ -220,6 +253,7 @@ def _list_rates(kinds: Sequence[Decimal | TieredPrices | None], above: int) -> R
         plain if cache_write is None else cache_write,
         # They are listed for a thousand.
         (calls or _NOTHING) * 1000,
+        search,
     )
 
 
@@ -231,4 +265,4 @@ def _at(kind: Decimal | TieredPrices | None, above: int) -> Decimal | None:
 
 
 def _with_input(usage: Usage, tokens: int) -> Usage:
-    return Usage(tokens, usage.output, usage.cache_read, usage.cache_write, usage.reasoning)
+    return replace(usage, input=tokens)

@@ -41,6 +41,7 @@ class UsageQuery(Query):
 class SpentBody(BaseModel):
     """What calls used together. Tokens: `input` counts the cached ones too, `output` reasoning.
 
+    `searches` is how often a provider searched the web for them.
     `cost` is in USD, as text so that nothing is rounded, null when no call has a known price;
     `unpriced` counts the calls that have none.
     """
@@ -52,6 +53,7 @@ class SpentBody(BaseModel):
     cache_read: int
     cache_write: int
     reasoning: int
+    searches: int
     cost: Decimal | None
     unpriced: int
 
@@ -165,6 +167,7 @@ def _sums(spent: Spent) -> dict[str, Any]:
         "cache_read": used.cache_read,
         "cache_write": used.cache_write,
         "reasoning": used.reasoning,
+        "searches": used.searches,
         "cost": spent.cost,
         "unpriced": spent.unpriced,
     }

@@ -88,6 +88,7 @@ def _spent(spent: Spent) -> dict[str, Any]:
         "cache_read": spent.usage.cache_read,
         "cache_write": spent.usage.cache_write,
         "reasoning": spent.usage.reasoning,
+        "searches": spent.usage.searches,
         "cost": spent.cost,
         "unpriced": spent.unpriced,
     }

@@ -17,7 +17,7 @@ _SUMS = """
     count(*) AS calls, count(*) FILTER (WHERE u.outcome NOT IN ('answered', 'stopped')) AS failed,
     coalesce(sum(u.input), 0) AS input, coalesce(sum(u.output), 0) AS output,
     coalesce(sum(u.cache_read), 0) AS cache_read, coalesce(sum(u.cache_write), 0) AS cache_write,
-    coalesce(sum(u.reasoning), 0) AS reasoning,
+    coalesce(sum(u.reasoning), 0) AS reasoning, coalesce(sum(u.searches), 0) AS searches,
     sum(u.cost) AS cost, count(*) FILTER (WHERE u.cost IS NULL) AS unpriced
 """
 # Both ends, though nothing was used after now: see store/spend.py.
@@ -34,7 +34,7 @@ _REPORT = text(f"""
         FROM (
             SELECT width_bucket(u.at, CAST(:days AS timestamptz[])) AS day,
                    u.provider || '/' || u.model AS ref, u.agent, u.user_id, u.outcome, u.input,
-                   u.output, u.cache_read, u.cache_write, u.reasoning, u.cost
+                   u.output, u.cache_read, u.cache_write, u.reasoning, u.searches, u.cost
             FROM usage u WHERE {_WINDOW}
         ) u
         GROUP BY GROUPING SETS ((u.day), (u.ref), (u.agent), (u.user_id))
@@ -158,5 +158,6 @@ def _spent(row: Row) -> Spent:
         int(row.cache_read),
         int(row.cache_write),
         int(row.reasoning),
+        int(row.searches),
     )
     return Spent(row.calls, row.failed, usage, row.cost, row.unpriced)

@@ -15,6 +15,7 @@ from sqlalchemy import text
 
 from habakkuk.db.engine import Database, Work
 from habakkuk.db.statements import Row
+from habakkuk.llm.types import ModelRef
 
 EVERYBODY = "day"
 
@@ -69,14 +70,16 @@ _ADMIT = text(f"""
         LEFT JOIN spend_days d ON d.scope = c.scope AND d.day = CAST(:day AS date)
     ), room AS MATERIALIZED (
         SELECT LEAST(:amount, GREATEST(:least, fix + (min(cap - spent - held) - fix) / 4)) AS amount
-        FROM judged, (SELECT coalesce(:prompt, CAST(0 AS numeric)) AS fix) f GROUP BY fix
+        FROM judged, (SELECT CAST(:fixed AS numeric) AS fix) f GROUP BY fix
     ), verdict AS MATERIALIZED (
         SELECT r.amount,
                bool_and(spent < cap AND (held = 0 OR spent + held + r.amount <= cap)) AS goes
         FROM judged, room r GROUP BY r.amount
     ), hold AS (
-        INSERT INTO spend_holds (id, turn_id, scopes, amount, prompt, expires)
-        SELECT :id, :turn_id, (SELECT array_agg(scope) FROM judged), amount, :prompt,
+        INSERT INTO spend_holds (id, turn_id, session_id, user_id, agent, provider, model, purpose,
+                                 scopes, amount, prompt, expires)
+        SELECT :id, :turn_id, :session_id, :user_id, :agent, :provider, :model, :purpose,
+               (SELECT array_agg(scope) FROM judged), amount, :prompt,
                now() + :seconds * interval '1 s'
         FROM verdict WHERE goes
         ON CONFLICT (id) DO NOTHING
@@ -96,8 +99,22 @@ _HOLDING = text(f"""
         {_CAPS.format(which_agents="WHERE a.name = :agent", which_users="WHERE u.id = :user_id")}
     ) c LIMIT 1
 """)
-_RELEASE = text("DELETE FROM spend_holds WHERE turn_id = :turn_id")
-_REMOVE_EXPIRED = text("DELETE FROM spend_holds WHERE expires < now()")
+# Whoever was killed within a call has paid for it, and nobody knows what: its prompt is counted, or
+# a turn that kills its worker each time would spend unseen. The line has the hold's name, so that
+# it is there once, and so that a run which lives after all can say what it was (store/usage.py).
+_LOST = """
+    WITH gone AS (
+        DELETE FROM spend_holds WHERE {which}
+        RETURNING id, turn_id, session_id, user_id, agent, provider, model, prompt, purpose
+    )
+    INSERT INTO usage (id, turn_id, session_id, user_id, agent, provider, model, input, output,
+                       cache_read, cache_write, reasoning, cost, purpose, outcome)
+    SELECT id, turn_id, session_id, user_id, agent, provider, model, 0, 0, 0, 0, 0, prompt, purpose,
+           'lost'
+    FROM gone ON CONFLICT (id) DO NOTHING
+"""
+_RELEASE = text(_LOST.format(which="turn_id = :turn_id"))
+_REMOVE_EXPIRED = text(_LOST.format(which="expires < now()"))
 # Whoever raises a cap wants to hear of the new one too.
 _RAISE = text("""
     INSERT INTO spend_days AS d (scope, day, raised) VALUES (:scope, :day, :amount)
@@ -164,16 +181,20 @@ class Asked:
     """A call that wants to begin.
 
     `amount` is what it costs at most, `least` what it must be allowed to cost to be of use,
-    `prompt` what is paid however soon it breaks off, None where the price is unknown. It is
-    forgotten `seconds` after it began, when nobody says how it went.
+    `fixed` what of it is no output, and `prompt` what is paid however soon it breaks off, None
+    where the price is unknown. After `seconds` it is held no more, when nobody says how it went.
     """
 
     hold: str
+    model: ModelRef
     turn_id: str | None
+    session_id: str | None
     user_id: str | None
     agent: str | None
+    purpose: str
     amount: Decimal
     least: Decimal
+    fixed: Decimal
     prompt: Decimal | None
     seconds: float
 
@@ -230,10 +251,15 @@ def admit(database: Database, caps: Caps, day: Day, asked: Asked, warn_at: Decim
         **day.params(),
         id=asked.hold,
         turn_id=asked.turn_id,
+        session_id=asked.session_id,
+        provider=asked.model.provider,
+        model=asked.model.model,
+        purpose=asked.purpose,
         user_id=asked.user_id,
         agent=asked.agent,
         amount=asked.amount,
         least=asked.least,
+        fixed=asked.fixed,
         prompt=asked.prompt,
         seconds=asked.seconds,
         warn_at=warn_at,
@@ -245,12 +271,15 @@ def admit(database: Database, caps: Caps, day: Day, asked: Asked, warn_at: Decim
 
 
 def release_of_turn(work: Work, turn_id: str) -> None:
-    """Let go of what a run of a turn held that is no more. It travels with what follows."""
+    """Let go of what a run of a turn held that is no more, and keep that it was spent.
+
+    It travels with what follows.
+    """
     work.defer(_RELEASE, turn_id=turn_id)
 
 
 def remove_expired(database: Database) -> int:
-    """Remove what counts no more and say how many."""
+    """Remove what is held no more, keep that it was spent, and say how many."""
     return database.run(_REMOVE_EXPIRED).changed
 
 

@@ -16,19 +16,29 @@ from habakkuk.llm.types import ModelRef, Usage
 
 _COLUMNS = """
     INSERT INTO usage (id, turn_id, session_id, user_id, agent, provider, model, input, output,
-                       cache_read, cache_write, reasoning, cost, purpose, outcome, seconds,
-                       first_token)
+                       cache_read, cache_write, reasoning, searches, cost, purpose, outcome,
+                       seconds, first_token)
     VALUES (:id, :turn_id, :session_id, :user_id, :agent, :provider, :model, :input, :output,
-            :cache_read, :cache_write, :reasoning, {cost}, :purpose, :outcome, :seconds,
-            :first_token)
-    ON CONFLICT (id) DO NOTHING
+            :cache_read, :cache_write, :reasoning, :searches, {cost}, :purpose, :outcome,
+            :seconds, :first_token)
+    ON CONFLICT (id) DO {else_}
 """
-_ADD = text(_COLUMNS.format(cost=":cost"))
+_ADD = text(_COLUMNS.format(cost=":cost", else_="NOTHING"))
 # What the call held of a budget goes as what it cost comes: nobody sees both or neither. What
-# nobody counted costs what its prompt was expected to, or stopping answers would be free.
+# nobody counted costs what its prompt was expected to, or stopping answers would be free. A call
+# that was taken for lost (store/spend.py), since others went on with its turn, was not.
 _ADD_AND_RELEASE = text(
     "WITH released AS (DELETE FROM spend_holds WHERE id = :hold RETURNING prompt)"
-    + _COLUMNS.format(cost="coalesce(:cost, (SELECT prompt FROM released WHERE :uncounted))")
+    + _COLUMNS.format(
+        cost="coalesce(:cost, (SELECT prompt FROM released WHERE :uncounted))",
+        else_="""UPDATE SET (provider, model, input, output, cache_read, cache_write, reasoning,
+                             searches, cost, outcome, seconds, first_token)
+            = (excluded.provider, excluded.model, excluded.input, excluded.output,
+               excluded.cache_read, excluded.cache_write, excluded.reasoning, excluded.searches,
+               coalesce(excluded.cost, CASE WHEN :uncounted THEN usage.cost END),
+               excluded.outcome, excluded.seconds, excluded.first_token)
+            WHERE usage.outcome = 'lost'""",
+    )
 )
 # A turn that was opened again begins anew.
 _OF_TURN = text("""
@@ -40,7 +50,7 @@ _SUMMED = text("""
     SELECT count(*) FILTER (WHERE outcome = 'answered' OR input + output > 0) AS calls,
            coalesce(sum(input), 0) AS input, coalesce(sum(output), 0) AS output,
            coalesce(sum(cache_read), 0) AS cache_read, coalesce(sum(cache_write), 0) AS cache_write,
-           coalesce(sum(reasoning), 0) AS reasoning
+           coalesce(sum(reasoning), 0) AS reasoning, coalesce(sum(searches), 0) AS searches
     FROM usage WHERE session_id = :session_id AND turn_id = :turn_id
 """)
 # A call that broke off, or that was stopped, has been read by then; an answer without a count was
@@ -65,6 +75,7 @@ def summed(database: Database, session_id: str, turn_id: str) -> Usage | None:
         int(row.cache_read),
         int(row.cache_write),
         int(row.reasoning),
+        int(row.searches),
     )
 
 
@@ -150,8 +161,8 @@ class UsageLedger:
         model, usage, labels = call.model, call.usage or Usage(), call.labels
         counted = usage.input > 0 or usage.output > 0
         return {
-            # A commit whose answer was lost is made again.
-            "id": random_id("call"),
+            # A commit whose answer was lost is made again; what it held may be settled already.
+            "id": call.hold or random_id("call"),
             "turn_id": labels.get("turn") or None,
             "session_id": labels.get("session") or None,
             "user_id": labels.get("user") or None,
@@ -163,6 +174,7 @@ class UsageLedger:
             "cache_read": usage.cache_read,
             "cache_write": usage.cache_write,
             "reasoning": usage.reasoning,
+            "searches": usage.searches,
             # Now: a price that changes later changes nothing that was spent.
             "cost": self._cost(call, usage) if counted else self._uncounted_cost(call),
             "purpose": labels.get("purpose") or "answer",

@@ -208,12 +208,16 @@ class HttpConfig(_Section):
 
 
 class RatesConfig(_Section):
-    """USD for a million tokens. What is read from or written to a cache costs `input` if unsaid."""
+    """USD for a million tokens. What is read from or written to a cache costs `input` if unsaid.
+
+    `search` is for a thousand searches of the provider's own, its list price if unsaid.
+    """
 
     input: Dollars
     output: Dollars
     cache_read: Dollars | None = None
     cache_write: Dollars | None = None
+    search: Dollars | None = None
 
 
 class LongRatesConfig(RatesConfig):

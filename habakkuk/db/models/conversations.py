@@ -220,6 +220,7 @@ class ModelUsage(Base):
     cache_read: Mapped[int]
     cache_write: Mapped[int]
     reasoning: Mapped[int]
+    searches: Mapped[int] = mapped_column(server_default="0")
     cost: Mapped[Decimal | None] = mapped_column(Numeric(14, 8))
     purpose: Mapped[str] = mapped_column(server_default="answer")
     outcome: Mapped[str] = mapped_column(server_default="answered")

@@ -14,13 +14,20 @@ from habakkuk.db.models.base import Base, Created, Key
 class SpendHold(Base):
     """What a call under way may cost at most, and what its prompt alone costs; USD.
 
-    It goes with the commit that writes what the call did cost, or when it expires.
+    It goes with the commit that writes what the call did cost. When its turn is taken up by others,
+    or when it has expired, it becomes the ledger's line of a lost call.
     """
 
     __tablename__ = "spend_holds"
 
     id: Mapped[Key]
     turn_id: Mapped[str | None] = mapped_column(index=True)
+    session_id: Mapped[str | None]
+    user_id: Mapped[str | None]
+    agent: Mapped[str | None]
+    provider: Mapped[str]
+    model: Mapped[str]
+    purpose: Mapped[str] = mapped_column(server_default="answer")
     scopes: Mapped[list[str]] = mapped_column(ARRAY(Text))
     amount: Mapped[Decimal] = mapped_column(Numeric(14, 8))
     prompt: Mapped[Decimal | None] = mapped_column(Numeric(14, 8))

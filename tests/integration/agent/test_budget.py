@@ -60,8 +60,8 @@ def test_a_turn_that_is_taken_up_lets_go_of_what_its_killed_run_held(stack: Stac
     stack.stop()
     stack.container.database.run(
         text(
-            "INSERT INTO spend_holds (id, turn_id, scopes, amount, expires)"
-            " VALUES ('killed', :turn, '{day}', 1, now() + interval '1 hour')"
+            "INSERT INTO spend_holds (id, turn_id, provider, model, scopes, amount, expires)"
+            " VALUES ('killed', :turn, 'mine', 'm', '{day}', 1, now() + interval '1 hour')"
         ),
         turn=asked.turn_id,
     )

@@ -170,14 +170,6 @@ def test_a_turn_does_not_wait_for_its_own_earlier_call(till: Callable[..., Till]
         assert (one.held(), one.spent()) == (1, Decimal(1))
 
 
-def test_what_a_killed_run_held_goes_when_its_turn_is_taken_up(till: Callable[..., Till]) -> None:
-    one = till(budgets={"day": 1})
-    one.admit()
-    with one.database.transaction() as work:
-        one.caps.release_of_turn(work, "t")
-    assert one.admit().hold is not None
-
-
 def test_what_nobody_takes_up_is_forgotten_after_the_longest_call(
     till: Callable[..., Till],
 ) -> None:

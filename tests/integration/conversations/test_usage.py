@@ -141,6 +141,13 @@ def test_an_answer_of_a_server_that_does_not_count_is_not_free(database: Databas
     assert [row[4] for row in kept(database)] == [None]
 
 
+def test_searches_of_a_turn_are_counted(database: Database) -> None:
+    ledger = UsageLedger(database)
+    for searches in (2, 3):
+        ledger.record(replace(CALL, usage=Usage(1, 1, searches=searches)))
+    assert usage.summed(database, "s", "t") == Usage(2, 2, searches=5)
+
+
 def test_what_only_failed_is_no_usage_of_a_turn(database: Database) -> None:
     ledger = UsageLedger(database)
     ledger.record(replace(CALL, outcome="rate_limited", usage=None))

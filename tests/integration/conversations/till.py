@@ -30,6 +30,7 @@ ASKED = LlmRequest(
 )
 PRICE = {"mine/m": {"input": 0, "output": 1}}
 HELD = text("SELECT count(*) FROM spend_holds")
+LEDGER = text("SELECT id, outcome, output, cost FROM usage ORDER BY at")
 SPENT = text("SELECT sum(cost) FROM usage")
 
 

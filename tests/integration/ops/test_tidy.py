@@ -31,8 +31,9 @@ def test_a_day_has_one_job_that_removes_leftovers(stack: Stack) -> None:
     database = stack.container.database
     database.run(
         text(
-            "INSERT INTO spend_holds (id, scopes, amount, expires)"
-            " VALUES ('old', '{day}', 1, now() - interval '1 s'), ('new', '{day}', 1, 'infinity')"
+            "INSERT INTO spend_holds (id, provider, model, scopes, amount, expires)"
+            " VALUES ('old', 'mine', 'm', '{day}', 1, now() - interval '1 s'),"
+            " ('new', 'mine', 'm', '{day}', 1, 'infinity')"
         )
     )
     for _ in range(2):

@@ -69,6 +69,13 @@ def test_the_output_is_what_the_model_may_write(model: str, asked: int | None, o
     assert reckon(ModelRef.parse(model), request).most.output == output
 
 
+@pytest.mark.parametrize(("model", "searches"), [("anthropic/claude-sonnet-5-5", 5), ("mine/m", 0)])
+def test_a_model_that_may_search_is_reckoned_to(model: str, searches: int) -> None:
+    ref = ModelRef.parse(model)
+    assert reckon(ref, LlmRequest("", (), web=True)).most.searches == searches
+    assert reckon(ref, LlmRequest("", ())).most.searches == 0
+
+
 def test_the_output_is_within_the_window_beside_the_prompt() -> None:
     """GPT-4o has 128,000 tokens for both, and refuses a call that wants more."""
     full = LlmRequest("x" * 3 * 120_000, ())

@@ -53,6 +53,34 @@ def test_list_prices_are_those_of_the_providers(model: str, usage: Usage, dollar
     assert cost(model, usage) == Decimal(dollars)
 
 
+# The same pages, and https://ai.google.dev/gemini-api/docs/pricing, for a thousand searches.
+@pytest.mark.parametrize(
+    ("model", "dollars"),
+    [
+        ("anthropic/claude-sonnet-4-5", "10"),
+        ("openai/gpt-5.4", "10"),
+        ("gemini/gemini-2.5-pro", "35"),
+        ("gemini/gemini-3-pro-preview", "14"),
+        # Nothing is billed for one's own server.
+        ("local/smollm2-135m-instruct", "0"),
+    ],
+)
+def test_searches_of_the_provider_s_own_cost_what_it_lists(model: str, dollars: str) -> None:
+    assert cost(model, Usage(searches=1_000)) == Decimal(dollars)
+
+
+@pytest.mark.parametrize(("search", "dollars"), [({"search": 25}, "25"), ({}, "10")])
+def test_a_price_of_the_config_may_name_searches(search: dict[str, int], dollars: str) -> None:
+    own = {"anthropic/": {"input": 0, "output": 0, **search}}
+    found = cost("anthropic/claude-sonnet-4-5", Usage(500, 500, searches=1_000), pricing=own)
+    assert found == Decimal(dollars)
+
+
+def test_searches_of_a_model_that_is_not_listed_cost_what_its_format_s_maker_takes() -> None:
+    own = {"mine/m": {"input": 0, "output": 0}}
+    assert cost("mine/m", Usage(searches=1_000), pricing=own) == 10
+
+
 def test_thinking_is_part_of_the_output_and_counted_once() -> None:
     with_thinking = cost("openai/gpt-5-mini", Usage(0, 10_000, reasoning=9_000))
     assert with_thinking == cost("openai/gpt-5-mini", Usage(0, 10_000))

@@ -38,8 +38,28 @@ def full(served: Served) -> str:
     sent = ended(served, "שלום, מה אתה רואה? 12 " + LONG)
     row = {"turn": sent["turn"], "session": sent["session"], "model": "model-" + LONG}
     run = served.stack.container.database.run
-    run(ADD, id="a", input=12_345, output=321, cached=9_876, cost=0.0123, outcome="answered", began=0.42, **row)
-    run(ADD, id="b", input=0, output=0, cached=0, cost=None, outcome="rate_limited", began=None, **row)
+    run(
+        ADD,
+        id="a",
+        input=12_345,
+        output=321,
+        cached=9_876,
+        cost=0.0123,
+        outcome="answered",
+        began=0.42,
+        **row,
+    )
+    run(
+        ADD,
+        id="b",
+        input=0,
+        output=0,
+        cached=0,
+        cost=None,
+        outcome="rate_limited",
+        began=None,
+        **row,
+    )
     return str(sent["turn"])
 
 

@@ -110,6 +110,10 @@ class Inspections:
             calls,
         )
 
+    def calls(self, viewer: Viewer, turn: str) -> Sequence[SeenCall]:
+        """Return the model calls of a turn, failed ones too, oldest first. Raises NotFound."""
+        return inspections.calls_of(self._database, self._conversations.turn(viewer, turn).id)
+
     def _fixed(self, session: Session, profile: Profile) -> list[Part]:
         """Return the frozen prompt and the tools, as the model takes them."""
         named = inspections.prompt_parts(self._database, session.id)
@@ -122,7 +126,7 @@ class Inspections:
         if specs:
             wire = orjson.dumps([[s.name, s.description, s.parameters] for s in specs]).decode()
             names = ", ".join(spec.name for spec in specs)
-            parts.append(Part("tools", f"{len(specs)} tools", self._count(wire), names))
+            parts.append(Part("tools", _several(len(specs), "tool"), self._count(wire), names))
         return parts
 
     def _messages(self, shown: Transcript) -> list[Part]:
@@ -169,10 +173,14 @@ def _profile(call: SeenCall | None) -> Profile:
 def _kind(message: Message) -> str:
     kinds = [block.type for block in message.blocks]
     if "tool_result" in kinds:
-        return f"{kinds.count('tool_result')} results"
+        return _several(kinds.count("tool_result"), "result")
     if "tool_call" in kinds:
         return "calls " + ", ".join(call.name for call in message.calls)
     return "user" if message.role is Role.USER else "assistant"
+
+
+def _several(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _told(message: Message) -> str:

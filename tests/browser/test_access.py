@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 from playwright.sync_api import expect
@@ -11,9 +10,6 @@ from playwright.sync_api import expect
 from tests.browser.conftest import Opening
 from tests.browser.window import Window
 
-AXE = (Path(__file__).parent / "axe.min.js").read_text()
-_WRONG = """async () => (await axe.run()).violations.map((found) => ({
-  rule: found.id, where: found.nodes.map((node) => node.html.slice(0, 200)) }))"""
 _RICH = """A plan
 
 # Heading
@@ -29,12 +25,6 @@ print("x")
 |---|---|
 | 1 | [link](https://example.org) |
 """
-
-
-def _wrong(window: Window) -> list[dict[str, Any]]:
-    window.page.evaluate(AXE)
-    found: list[dict[str, Any]] = window.page.evaluate(_WRONG)
-    return found
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
@@ -64,7 +54,7 @@ def test_axe_finds_nothing_on_any_page(
     for path, place in places.items():
         window.go(path)
         expect(window.page.locator(place).first).to_be_visible()
-        if found := _wrong(window):
+        if found := window.violations():
             wrong[path] = found
     window.go("/c/run")
     window.button("Stop").click()

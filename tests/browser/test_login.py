@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from habakkuk.accounts.types import Role
 from tests.browser.attacks import ATTACKS
-from tests.browser.test_access import AXE
+from tests.browser.window import violations
 from tests.integration.web.served import Served
 
-_WRONG = "async () => (await axe.run()).violations.map((found) => found.id)"
 Visit = Callable[..., Page]
 
 
@@ -46,11 +45,6 @@ def link(served: Served, name: str | None = None) -> str:
 def arrived(page: Page, place: str = "/") -> None:
     page.wait_for_url(lambda url: url.partition("//")[2].partition("/")[2] == place[1:])
     expect(page.locator("#theme")).to_be_visible()
-
-
-def wrong(page: Page) -> Any:
-    page.evaluate(AXE)
-    return page.evaluate(_WRONG)
 
 
 def test_a_first_login_by_link_and_an_answer(served: Served, visit: Visit) -> None:
@@ -178,10 +172,10 @@ def test_axe_finds_nothing_on_the_login_page(
     served.stack.container.logins.set_password(served.stack.owner, "correct horse battery")
     page = visit(width, scheme)
     page.goto("/login")
-    assert wrong(page) == []
+    assert violations(page) == []
     page.goto("/login#wrong")
     expect(page.get_by_role("alert")).to_contain_text("used already")
-    assert wrong(page) == []
+    assert violations(page) == []
 
 
 def test_hostile_words_in_a_failed_login_are_text(served: Served, visit: Visit) -> None:

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import ConsoleMessage, Locator, Page, expect
 
 from tests.fakes.stack import Stack
 from tests.integration.web.served import Served
+
+_AXE = (Path(__file__).parent / "axe.min.js").read_text()
+_WRONG = """async () => (await axe.run()).violations.map((found) => ({
+  rule: found.id, where: found.nodes.map((node) => node.html.slice(0, 200)) }))"""
+
+
+def violations(page: Page) -> list[dict[str, Any]]:
+    """Return the rules of axe that a page breaks, and where."""
+    page.evaluate(_AXE)
+    found: list[dict[str, Any]] = page.evaluate(_WRONG)
+    return found
 
 
 @dataclass
@@ -61,6 +74,10 @@ class Window:
 
     def button(self, name: str) -> Locator:
         return self.page.get_by_role("button", name=name, exact=True)
+
+    def violations(self) -> list[dict[str, Any]]:
+        """Return what axe finds wrong with the page as it stands."""
+        return violations(self.page)
 
     def _heard(self, said: ConsoleMessage) -> None:
         if said.type == "error" and "Content Security Policy" in said.text:

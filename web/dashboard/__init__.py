@@ -7,6 +7,7 @@ from flask import Flask
 from web.dashboard.assets import Assets
 from web.dashboard.chat import views as chat
 from web.dashboard.files import files
+from web.dashboard.inspect import views as inspect
 from web.dashboard.jobs import views as jobs
 from web.dashboard.overview import views as overview
 from web.dashboard.shell import Shell
@@ -18,5 +19,5 @@ def add_dashboard(app: Flask) -> None:
     assets = Assets()
     Shell(assets).add_to(app)
     app.register_blueprint(files(assets))
-    for page in (chat.page, overview.page, jobs.page, usage.page):
+    for page in (chat.page, inspect.page, overview.page, jobs.page, usage.page):
         app.register_blueprint(page)

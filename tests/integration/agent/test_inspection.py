@@ -28,7 +28,7 @@ def test_a_request_is_told_by_its_parts_in_their_order(stack: Stack) -> None:
         "message",
         "message",
     ]
-    assert [part.name for part in found.parts[-3:]] == ["user", "calls look", "1 results"]
+    assert [part.name for part in found.parts[-3:]] == ["user", "calls look", "1 result"]
     assert "what is there?" in found.parts[3].excerpt
 
 

@@ -5,6 +5,7 @@ import * as actions from "./actions.js";
 import { Composer } from "./composer.js";
 import { follow, onChange } from "./follow.js";
 import { Header } from "./header.js";
+import { Inspector, inspectedIn } from "./inspector.js";
 import { List } from "./list.js";
 import { attempt } from "./notes.js";
 import { EVERYWHERE, shell, writing } from "./shell.js";
@@ -21,7 +22,8 @@ function Talk({ agents, writes }) {
     <${Thread} />
     ${writes
       ? html`<${Composer} agents=${agents} />`
-      : html`<div class="line">You may read here, not write.</div>`}`;
+      : html`<div class="line">You may read here, not write.</div>`}
+    <${Inspector} />`;
 }
 
 // A title is made of the first message, a command may choose a model: look when that may have
@@ -53,7 +55,7 @@ function keys() {
     document.getElementById("message")?.focus();
   };
   const end = (event) => {
-    if (document.getElementById("help").open || event.defaultPrevented) return;
+    if (document.querySelector("dialog[open]") || event.defaultPrevented) return;
     if (state.open.peek().length) actions.stop();
   };
   tinykeys(window, { "/": write, Escape: end }, EVERYWHERE);
@@ -65,6 +67,7 @@ function takeOver() {
   actions.begin(name);
   state.list.value = data.list;
   if (data.page) state.take(data.page);
+  state.inspected.value = inspectedIn(location.search);
   document.body.dataset.titled = "yes";
   const list = document.querySelector(".list");
   const talk = document.querySelector(".talk");
@@ -77,12 +80,13 @@ function takeOver() {
   onChange(learn);
   shell({ onNew: () => attempt(() => actions.show(null)) });
   keys();
-  window.addEventListener("popstate", () =>
+  window.addEventListener("popstate", () => {
     actions.show(nameOf(location.pathname), {
       push: false,
       seq: actions.soughtIn(location.hash),
-    }),
-  );
+    });
+    state.inspected.value = inspectedIn(location.search);
+  });
   if (!name) return;
   follow(name);
   const seq = actions.soughtIn(location.hash);

@@ -5,6 +5,7 @@ import { retry } from "./actions.js";
 import { copy } from "./copy.js";
 import { Files } from "./files.js";
 import { Icon } from "./icons.js";
+import { Inspect } from "./inspector.js";
 import { Prose } from "./prose.js";
 import * as state from "./state.js";
 import { Calls, runs } from "./tools.js";
@@ -62,10 +63,11 @@ export function UserMessage({ row }) {
   </article>`;
 }
 
-function Notice({ text, error, again }) {
+function Notice({ text, error, again, turn }) {
   return html`<div class=${error ? "aside error" : "aside"}>
     <${Icon} name=${error ? "circle-alert" : "circle-pause"} />
     <span class="grow" dir="auto">${text}</span>
+    ${error && turn && html`<${Inspect} turn=${turn} />`}
     ${again && html`<${Retry} />`}
   </div>`;
 }
@@ -89,7 +91,12 @@ export function Answer({ row, turn, last }) {
       ${said && html`<${Prose} text=${row.text} />`}
       ${said && row.data.notice && html`<${Notice} text=${row.data.notice} again=${again} />`}
       ${!said &&
-      html`<${Notice} text=${row.text} error=${row.kind === "error"} again=${again} />`}
+      html`<${Notice}
+        text=${row.text}
+        error=${row.kind === "error"}
+        again=${again}
+        turn=${row.turn}
+      />`}
     </div>
     ${said && html`<${Under} row=${row} turn=${turn} last=${last} again=${again} />`}
   </article>`;
@@ -103,6 +110,7 @@ function Under({ row, turn, last, again }) {
     <${Moment} moment=${row.created} />
     <span class="tools">
       <${Copy} text=${row.text} />
+      ${row.turn && html`<${Inspect} turn=${row.turn} />`}
       ${last && !again && html`<${Retry} />`}
     </span>
   </div>`;

@@ -18,6 +18,8 @@ export const connected = signal(true);
 export const missing = signal(false);
 // The message that a search found and the reader went to.
 export const sought = signal(null);
+// The turn whose request is looked at.
+export const inspected = signal(null);
 export const list = signal({ conversations: [], total: 0 });
 
 // How long a message that only waits for its worker is not called queued.
@@ -52,6 +54,7 @@ export function reset(conversation) {
     earlier.value = false;
     missing.value = false;
     sought.value = null;
+    inspected.value = null;
     connected.value = true;
     seen.clear();
   });

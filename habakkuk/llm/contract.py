@@ -73,7 +73,12 @@ class PriceUnknown(LlmError):
 
 
 class BadRequest(LlmError):
-    """The provider could not accept the request as it was sent."""
+    """The provider could not accept the request as it was sent.
+
+    `param` is the field that it named, as it wrote it; None when it named none.
+    """
+
+    param: str | None = None
 
 
 class StreamCut(LlmError):
@@ -96,6 +101,7 @@ class Dialect:
     `max_tokens_field` None leaves the name to the model's profile. `call_id_length` is set where
     a service takes only short ids made of letters and digits. `documents`: its Chat Completions
     take PDFs where the model reads them, which few do. `images` is how many a request may hold.
+    `own_rules`: it is OpenAI's own, which holds its models to `Profile.chat_tools_unthinking`.
     """
 
     max_tokens_field: str | None = None
@@ -104,6 +110,7 @@ class Dialect:
     call_id_length: int | None = None
     documents: bool = False
     images: int | None = None
+    own_rules: bool = False
 
 
 @dataclass(frozen=True)
@@ -165,8 +172,9 @@ class Profile:
     `thinking` is the kind that the model is asked for, None for what it does by itself;
     `efforts` are the levels that it takes, least first (see `fitting_effort`), none when it takes
     none. `vision` and `documents`: it can be sent images and PDFs. `hosted_web`: its provider
-    searches and fetches for it. `known` is false for a model that nothing is known of; then
-    everything here is the careful choice.
+    searches and fetches for it. `chat_tools_unthinking`: in its maker's own Chat Completions it
+    takes functions only where it is told not to think. `known` is false for a model that nothing is
+    known of; then everything here is the careful choice.
     """
 
     tools: bool = True
@@ -182,6 +190,7 @@ class Profile:
     vision: bool = False
     documents: bool = False
     hosted_web: bool = False
+    chat_tools_unthinking: bool = False
     known: bool = True
 
 
@@ -194,7 +203,8 @@ class Provider(Protocol):
         """Yield events as they arrive, Finished last.
 
         Raises an LlmError of the classes above, and Interrupted when `interrupt` trips: then the
-        socket is shut down at once, so that the provider stops too. It does not retry.
+        socket is shut down at once, so that the provider stops too. It does not retry a failure;
+        a service that refuses a part of the request is asked again without it, in the same time.
         """
         ...
 

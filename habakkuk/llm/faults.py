@@ -128,12 +128,16 @@ _REDIRECTS = range(300, 400)
 
 @dataclass(frozen=True)
 class Fault:
-    """What a provider said. `status` is 0 when an error came inside a 200 without one."""
+    """What a provider said. `status` is 0 when an error came inside a 200 without one.
+
+    `param` is the field of the request that it is about, where the provider names it.
+    """
 
     status: int = 0
     codes: frozenset[str] = frozenset()
     text: str = ""
     retry_after: float | None = None
+    param: str | None = None
 
 
 def read_fault(body: object, status: int = 0, headers: Mapping[str, str] | None = None) -> Fault:
@@ -160,6 +164,7 @@ def read_fault(body: object, status: int = 0, headers: Mapping[str, str] | None 
         codes=words,
         text=str(text),
         retry_after=wait if fault.retry_after is None else fault.retry_after,
+        param=param if isinstance(param := error.get("param"), str) and param else None,
     )
 
 
@@ -180,7 +185,10 @@ def translate(fault: Fault, endpoint: Endpoint, model: str) -> LlmError:
     kind, retryable = _classify(fault)
     said = _said(fault, endpoint)
     message = f"{endpoint.name}: {_advice(kind, fault, endpoint, model)}{said}"
-    return kind(message, retryable=retryable, retry_after=fault.retry_after)
+    failure = kind(message, retryable=retryable, retry_after=fault.retry_after)
+    if isinstance(failure, BadRequest):
+        failure.param = fault.param
+    return failure
 
 
 def _classify(fault: Fault) -> tuple[type[LlmError], bool]:

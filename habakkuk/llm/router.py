@@ -1,4 +1,7 @@
-"""Call models until one answers: the only place that retries a model call.
+"""Call models until one answers: the only place that retries a model call that failed.
+
+A provider may ask its service once more without a part of the request that it refused: that is the
+same call, within the same time and hold (habakkuk.llm.wire.exchange).
 
 A failure is hidden only while nothing of the answer was shown. TextDelta and ToolCallStarted
 count as shown. ThinkingDelta does not: reasoning is never part of the transcript that people

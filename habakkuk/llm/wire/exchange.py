@@ -9,10 +9,11 @@ services send and cannot tell an end from a break. A format adds its body, its a
 from __future__ import annotations
 
 import re
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -34,9 +35,10 @@ from habakkuk.llm.contract import (
 )
 from habakkuk.llm.faults import Fault, hide_secrets, plain_headers, read_fault, translate
 from habakkuk.llm.transport import line_client, line_timeout, line_transport
-from habakkuk.llm.types import LlmEvent, LlmRequest, ModelRef, Usage
+from habakkuk.llm.types import Finished, LlmEvent, LlmRequest, ModelRef, Usage
 from habakkuk.llm.wire.body import dumped, is_error, loaded
 from habakkuk.llm.wire.outgoing import call_ids
+from habakkuk.llm.wire.refusals import Plainer, Refusals
 from habakkuk.llm.wire.sse import Event, TooLong
 from habakkuk.llm.wire.sse import events as events_of
 from habakkuk.llm.wire.waiting import Wait, what_was_awaited
@@ -47,10 +49,6 @@ _AFTER_FINISH = 5.0
 _AFTER_DONE = 0.05
 
 _log = get_logger("llm.exchange")
-# Such a refusal has the code of every bad request; it names the tool.
-_NO_SEARCH = re.compile(
-    r"web[_ ]?search|web[_ ]?fetch|google[_ ]?search|url[_ ]?context|server[_ ]?side", re.IGNORECASE
-)
 
 Piece = TypeVar("Piece")
 Piece_contra = TypeVar("Piece_contra", contravariant=True)
@@ -90,6 +88,8 @@ class StreamProvider(ABC, Generic[Piece]):
     service: ClassVar[str]
     address: ClassVar[str]
     errors: ClassVar[SdkErrors]
+    # How its refusal of what it had signed or sealed reads, None where it seals nothing.
+    bad_seal: ClassVar[re.Pattern[str] | None] = None
 
     def __init__(self, endpoint: Endpoint) -> None:
         """Make the client; nothing is sent. Raises ConfigurationError for an impossible URL."""
@@ -98,7 +98,7 @@ class StreamProvider(ABC, Generic[Piece]):
         self._lines = line_transport(self._calls)
         # Reading has limits of its own: see Call.expect.
         longest = max(endpoint.first_byte_timeout, endpoint.stall_timeout)
-        self._webless: set[str] = set()
+        self._refusals = Refusals(self.bad_seal, self._unsealed)
         self._waits = {"timeout": line_timeout(longest).as_dict()}
         try:
             self._client = self._make_client(line_client(self._lines, endpoint.stall_timeout))
@@ -152,18 +152,13 @@ class StreamProvider(ABC, Generic[Piece]):
         """Return the error that an event tells of, None for one that goes on."""
         return value if is_error(event, value) else None
 
-    def _acceptable(
-        self, error: LlmError, request: LlmRequest, model: ModelRef
-    ) -> LlmRequest | None:
-        """Return the request without what was refused in it; None when nothing helps.
+    def _unsealed(self, request: LlmRequest, model: ModelRef) -> LlmRequest:  # noqa: ARG002 - most look for its own
+        """Return the request without what `model` had sealed; the same when it has nothing."""
+        return request
 
-        Here that is the service's own search: gateways refuse it that pass on to its models, and
-        an organization may have turned it off.
-        """
-        if not request.web or not _NO_SEARCH.search(str(error)):
-            return None
-        self._webless.add(model.model)
-        return replace(request, web=False)
+    def _plainer(self, error: LlmError, request: LlmRequest, model: ModelRef) -> Plainer | None:
+        """Return the request without what was refused in it; None when nothing helps."""
+        return self._refusals.plainer(error, request, model)
 
     # The exchange.
 
@@ -176,37 +171,46 @@ class StreamProvider(ABC, Generic[Piece]):
     ) -> Iterator[LlmEvent]:
         """Yield events as they arrive, Finished last; see Provider.stream.
 
-        When a service refuses what it made itself in an earlier answer (its signatures hold only
-        under conditions of its own), it is asked once more without, where nothing was shown yet.
+        When a service refuses a part of the request that it can do without, it is asked once more
+        without that, where nothing was shown yet: the same call, within the same time.
         """
-        shown = False
-        try:
-            with closing(self._stream(model, request, profile, interrupt)) as events:
-                for event in events:
-                    shown = True
-                    yield event
-        except (BadRequest, AuthFailed) as error:
-            ref = ModelRef(self._endpoint.name, model)
-            plainer = None if shown else self._acceptable(error, request, ref)
-            if plainer is None:
-                raise
-            _log.warning(
-                "asked again without what was refused", provider=self._endpoint.name, model=model
-            )
-        else:
-            return
-        yield from self._stream(model, plainer, profile, interrupt)
+        ref = ModelRef(self._endpoint.name, model)
+        ends = time.monotonic() + self._endpoint.timeout
+        request = self._refusals.without_refused(request, ref)
+        left_out: list[Plainer] = []
+        while True:
+            shown = False
+            try:
+                with closing(self._stream(ref, request, profile, interrupt, ends)) as events:
+                    for event in events:
+                        shown = True
+                        if isinstance(event, Finished):
+                            self._refusals.remember(left_out)
+                        yield event
+            except (BadRequest, AuthFailed) as error:
+                plainer = None if shown else self._plainer(error, request, ref)
+                if plainer is None or plainer.refusal in (found.refusal for found in left_out):
+                    raise
+                _log.warning("asked again without what was refused", model=str(ref))
+                left_out.append(plainer)
+                request = plainer.request
+            else:
+                return
 
     def _stream(
-        self, model: str, request: LlmRequest, profile: Profile, interrupt: Interrupt
+        self,
+        ref: ModelRef,
+        request: LlmRequest,
+        profile: Profile,
+        interrupt: Interrupt,
+        ends: float,
     ) -> Generator[LlmEvent]:
         interrupt.check()
         self._check_key()
-        if model in self._webless:
-            request = replace(request, web=False)
-        call = Call(self._endpoint.timeout)
+        model = ref.model
+        call = Call(ends - time.monotonic())
         call.expect(self._endpoint.first_byte_timeout)
-        answer = self._answer(ModelRef(self._endpoint.name, model), call_ids(request))
+        answer = self._answer(ref, call_ids(request))
         sending = self._sending(self._url(model), self._body(model, request, profile))
         with interrupt.freeing(call.cut), self._translated(model, call, interrupt, answer):
             yield from self._exchange(sending, model, call, answer)

@@ -10,7 +10,6 @@ import anthropic
 import httpx2
 from anthropic._models import FinalRequestOptions
 
-from habakkuk.core.errors import LlmError
 from habakkuk.llm.contract import Endpoint, Profile
 from habakkuk.llm.providers.anthropic.answer import Answer
 from habakkuk.llm.providers.anthropic.encode import (
@@ -49,6 +48,7 @@ class AnthropicProvider(StreamProvider[StreamEvent]):
     service = "Messages"
     address = "which is the part before /v1/messages"
     errors: ClassVar[SdkErrors] = SdkErrors(anthropic.AnthropicError, anthropic.APIStatusError)
+    bad_seal = _BAD_SEAL
 
     def _make_client(self, http: httpx2.Client) -> anthropic.Anthropic:
         endpoint = self._endpoint
@@ -89,12 +89,9 @@ class AnthropicProvider(StreamProvider[StreamEvent]):
     def _piece(self, value: dict[str, Any]) -> StreamEvent:
         return StreamEvent.model_validate(value)
 
-    def _acceptable(
-        self, error: LlmError, request: LlmRequest, model: ModelRef
-    ) -> LlmRequest | None:
-        """Leave out all thinking: a part of it gone, the signatures of the rest would not hold."""
-        refused = _BAD_SEAL.search(str(error)) and replays_thinking(request, model)
-        return without_thinking(request) if refused else super()._acceptable(error, request, model)
+    def _unsealed(self, request: LlmRequest, model: ModelRef) -> LlmRequest:
+        # All of it: a part of the thinking gone, the signatures of the rest would not hold.
+        return without_thinking(request) if replays_thinking(request, model) else request
 
     def _is_last(self, event: Event, value: dict[str, Any] | None) -> bool:
         return "message_stop" in (event.name, (value or {}).get("type"))

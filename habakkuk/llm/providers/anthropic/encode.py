@@ -43,10 +43,12 @@ _CACHED = {"type": "ephemeral"}
 _CACHED_MESSAGES = 2
 _SILENT = ("thinking", "redacted_thinking")
 _HOSTED_CALL, _HOSTED_RESULT = "server_tool_use", "_tool_result"
-# Called by the model itself and not from within its own programs, whose blocks would come too.
+# How often each may be used in one answer. Called by the model itself and not from within its own
+# programs, whose blocks would come too.
+_WITHIN = {"allowed_callers": ["direct"], "max_uses": 5}
 _HOSTED = (
-    {"type": "web_search_20260318", "name": "web_search", "allowed_callers": ["direct"]},
-    {"type": "web_fetch_20260318", "name": "web_fetch", "allowed_callers": ["direct"]},
+    {"type": "web_search_20260318", "name": "web_search", **_WITHIN},
+    {"type": "web_fetch_20260318", "name": "web_fetch", **_WITHIN},
 )
 
 

@@ -14,7 +14,6 @@ from google.genai._api_client import GOOGLE_AI_API_DEFAULT_VERSION, BaseApiClien
 from google.genai.errors import APIError
 from google.genai.types import HttpOptions
 
-from habakkuk.core.errors import LlmError
 from habakkuk.llm.contract import Endpoint, Profile
 from habakkuk.llm.faults import Fault, plain_headers, read_fault
 from habakkuk.llm.providers.gemini.answer import Answer
@@ -59,6 +58,7 @@ class GeminiProvider(StreamProvider[Chunk]):
     service = "Gemini"
     address = "which is the part before /models, with or without its version"
     errors: ClassVar[SdkErrors] = SdkErrors(APIError, APIError)
+    bad_seal = _BAD_SEAL
 
     def _make_client(self, http: httpx2.Client) -> BaseApiClient:
         endpoint = self._endpoint
@@ -129,14 +129,10 @@ class GeminiProvider(StreamProvider[Chunk]):
             return {"status": "INVALID_ARGUMENT", "message": "a call has no thought_signature"}
         return super()._error_in(event, value)
 
-    def _acceptable(
-        self, error: LlmError, request: LlmRequest, model: ModelRef
-    ) -> LlmRequest | None:
-        """Leave out the signatures that are refused; the calls get the value of unsigned ones."""
-        if not _BAD_SEAL.search(str(error)):
-            return super()._acceptable(error, request, model)
+    def _unsealed(self, request: LlmRequest, model: ModelRef) -> LlmRequest:
+        # The calls get the value of unsigned ones.
         plain = tuple(_without_private(message, model) for message in request.messages)
-        return replace(request, messages=plain) if plain != request.messages else None
+        return replace(request, messages=plain)
 
 
 def _nobody(request: httpx2.Request) -> httpx2.Response:

@@ -20,6 +20,7 @@ from habakkuk.llm.transport import line_timeout
 from habakkuk.llm.types import LlmRequest, Message, ModelRef, Opaque
 from habakkuk.llm.wire.exchange import SdkErrors, StreamProvider
 from habakkuk.llm.wire.outgoing import made_by
+from habakkuk.llm.wire.refusals import Plainer
 from habakkuk.llm.wire.sse import Event
 
 _ENDS = ("response.completed", "response.incomplete")
@@ -48,6 +49,7 @@ class ResponsesProvider(StreamProvider[StreamEvent]):
     service = "Responses"
     address = "which often ends in /v1"
     errors: ClassVar[SdkErrors] = SdkErrors(openai.OpenAIError, openai.APIStatusError)
+    bad_seal = _BAD_SEAL
     # Off once the service refused them.
     _summaries = True
 
@@ -102,17 +104,16 @@ class ResponsesProvider(StreamProvider[StreamEvent]):
             return value
         return super()._error_in(event, value)
 
-    def _acceptable(
-        self, error: LlmError, request: LlmRequest, model: ModelRef
-    ) -> LlmRequest | None:
-        """Leave out summaries that are refused, or the items that cannot be verified."""
-        if self._summaries and _NO_SUMMARIES.search(str(error)):
-            self._summaries = False
-            return request
-        if not _BAD_SEAL.search(str(error)):
-            return super()._acceptable(error, request, model)
+    def _plainer(self, error: LlmError, request: LlmRequest, model: ModelRef) -> Plainer | None:
+        """Leave out the summaries too, where they are refused."""
+        if not _NO_SUMMARIES.search(str(error)):
+            return super()._plainer(error, request, model)
+        self._summaries = False
+        return Plainer(request, ("summaries",), lasts=False)
+
+    def _unsealed(self, request: LlmRequest, model: ModelRef) -> LlmRequest:
         plain = tuple(_without_private(message, model) for message in request.messages)
-        return replace(request, messages=plain) if plain != request.messages else None
+        return replace(request, messages=plain)
 
 
 def _without_private(message: Message, model: ModelRef) -> Message:

@@ -36,6 +36,10 @@ from habakkuk.llm.wire.outgoing import (
 
 # What OpenAI takes at most as a call's id.
 _LONGEST_ID = 64
+# The effort at which OpenAI refuses a request with its search; at "none" it takes it.
+_NO_SEARCH_AT = "minimal"
+# Searches and pages read in one answer, all of them together.
+_MOST_SEARCHES = 10
 
 
 def request_body(
@@ -48,9 +52,9 @@ def request_body(
         body["instructions"] = request.system
     effort = fitting_effort(request.effort, profile)
     tools = [_tool(spec) for spec in request.tools]
-    # With the least effort OpenAI refuses the search.
-    if request.web and profile.hosted_web and effort != "minimal":
+    if request.web and profile.hosted_web and effort != _NO_SEARCH_AT:
         tools.insert(0, {"type": "web_search"})
+        body["max_tool_calls"] = _MOST_SEARCHES
     if tools:
         body["tools"] = tools
     limits = [n for n in (request.max_tokens, profile.max_tokens) if n is not None]

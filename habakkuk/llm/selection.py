@@ -210,8 +210,18 @@ def _configured(name: str, provider: ProviderConfig, settings: Settings) -> Endp
         stall_timeout=provider.stall_timeout,
         ping_timeout=provider.ping_timeout,
         type=kind,
-        dialect=preset.dialect if preset else Dialect(),
+        dialect=_dialect(kind, base_url, preset),
     )
+
+
+def _dialect(kind: str, base_url: str, preset: Preset | None) -> Dialect:
+    """Return how a service wants its format: a known one at its address, however it is named."""
+    if preset and preset.type == kind:
+        return preset.dialect
+    address = (kind, base_url.rstrip("/"))
+    services = (known for known in PRESETS.values() if not known.keyless)
+    there = (known.dialect for known in services if (known.type, known.base_url) == address)
+    return next(there, preset.dialect if preset else Dialect())
 
 
 def _fault(url: str) -> str | None:

@@ -79,7 +79,7 @@ _BY_CHAT_COMPLETIONS = (
         "openai-chat",
         "https://api.openai.com/v1",
         "OPENAI_API_KEY",
-        dialect=Dialect(cache_key=True, documents=True),
+        dialect=Dialect(cache_key=True, documents=True, own_rules=True),
     ),
     Preset(
         "gemini-openai",

@@ -2,7 +2,8 @@
 
 Its open ones (gpt-oss) run on others' servers and are in `open_models`. Models with vision also
 take PDFs. The reasoning models refuse `max_tokens`. `default_max_tokens` is the most that each can
-write, its thinking included.
+write, its thinking included. From 5.4 on, Chat Completions lets them think or call functions, not
+both, and from 5.5 on they think unless they are told not to.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ _6 = Profile(
     vision=True,
     documents=True,
     hosted_web=True,
+    chat_tools_unthinking=True,
 )
 _5_6 = replace(_6, efforts=("none", *_LOW_TO_MAX))
 _5_4 = replace(_6, efforts=("none", *_LOW_TO_XHIGH))
 _5_5 = replace(_5_4, context_window=1_000_000)
 _5_4_SMALL = replace(_5_4, context_window=400_000)
-_5_2 = replace(_5_4, context_window=400_000)
+_5_2 = replace(_5_4, context_window=400_000, chat_tools_unthinking=False)
 _5_1 = replace(_5_2, efforts=("none", *_LOW_TO_HIGH))
 _5 = replace(_5_2, efforts=("minimal", *_LOW_TO_HIGH))
 _CODEX = replace(_5_2, efforts=_LOW_TO_XHIGH)
@@ -45,6 +47,7 @@ _4O = Profile(
     documents=True,
     hosted_web=True,
 )
+_NEWER = replace(_5_2, efforts=_LOW_TO_HIGH, chat_tools_unthinking=True)
 _4_1 = replace(_4O, context_window=1_000_000, default_max_tokens=32_768)
 _4_TURBO = replace(_4O, documents=False, hosted_web=False, default_max_tokens=4_096)
 _TEXT = Profile(max_tokens_field="max_tokens", context_window=8192, default_max_tokens=4_096)
@@ -72,7 +75,7 @@ MODELS = (
     (r"o3-mini", _O3_MINI),
     (r"o[134](?!\w)|codex-mini", _O3),
     # What is newer than this table: as its kind, with the levels that all of them take.
-    (r"gpt-([7-9]|5\.|\d\d)", replace(_5_2, efforts=_LOW_TO_HIGH)),
+    (r"gpt-([7-9]|5\.|\d\d)", _NEWER),
     (r"o\d", _O3_MINI),
     (r"gpt-4\.1-nano", replace(_4_1, hosted_web=False)),
     (r"gpt-4\.1", _4_1),

@@ -28,6 +28,9 @@ from habakkuk.llm.wire.outgoing import fitted, hashed_id, plain_id, tool_name
 
 # What OpenAI takes at most as a call's id.
 _LONGEST_ID = 40
+# "Function tools with reasoning_effort are not supported for … in /v1/chat/completions. To use
+# function tools, use /v1/responses or set reasoning_effort to 'none'."
+_UNTHINKING = "none"
 
 
 def request_body(request: LlmRequest, profile: Profile, dialect: Dialect) -> dict[str, Any]:
@@ -41,13 +44,20 @@ def request_body(request: LlmRequest, profile: Profile, dialect: Dialect) -> dic
         body[dialect.max_tokens_field or profile.max_tokens_field] = min(limits)
     if profile.temperature is not None:
         body["temperature"] = profile.temperature
-    if effort := fitting_effort(request.effort, profile):
+    if effort := _effort(request, profile, dialect):
         body["reasoning_effort"] = effort
     if dialect.stream_usage:
         body["stream_options"] = {"include_usage": True}
     if dialect.cache_key and request.cache_key:
         body["prompt_cache_key"] = request.cache_key
     return body
+
+
+def _effort(request: LlmRequest, profile: Profile, dialect: Dialect) -> str | None:
+    if dialect.own_rules and profile.chat_tools_unthinking and request.tools:
+        # Without a word of effort these models think, and refuse functions.
+        return _UNTHINKING
+    return fitting_effort(request.effort, profile)
 
 
 def _tool(spec: ToolSpec) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import pytest
 from habakkuk.core.config.environment import Environment
 from habakkuk.core.config.settings import load_settings
 from habakkuk.core.errors import ConfigurationError
+from habakkuk.llm.contract import Dialect
 from habakkuk.llm.profiles.presets import PRESETS
 from habakkuk.llm.selection import Selection, Tier, select
 from habakkuk.llm.types import ModelRef
@@ -135,6 +136,24 @@ agents:
     assert endpoint.base_url == "http://10.0.0.5:11434/v1"
     assert endpoint.stall_timeout == 300.0
     assert endpoint.api_key_env is None
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "{preset: openai-chat}",
+        "{type: openai, base_url: 'https://api.openai.com/v1/'}",
+        "{preset: openai, type: openai}",
+    ],
+)
+def test_a_service_is_spoken_to_in_its_dialect_however_it_is_named(home: Path, entry: str) -> None:
+    endpoint = chosen(home, f"providers: {{mine: {entry}}}").endpoints["mine"]
+    assert endpoint.dialect == PRESETS["openai-chat"].dialect
+
+
+def test_a_server_of_one_s_own_has_no_dialect(home: Path) -> None:
+    config = "providers: {mine: {type: openai, base_url: 'http://127.0.0.1:9100/v1'}}"
+    assert chosen(home, config).endpoints["mine"].dialect == Dialect()
 
 
 def test_a_known_service_needs_no_entry(home: Path) -> None:

@@ -146,3 +146,24 @@ def test_claude_3_may_answer_only_as_much_as_it_can() -> None:
 
 def test_models_that_refuse_tools_get_none() -> None:
     assert not profile_for(ModelRef("perplexity", "sonar-pro")).tools
+
+
+@pytest.mark.parametrize(
+    ("model", "unthinking"),
+    [
+        ("gpt-6-sol", True),
+        ("gpt-5.6-terra", True),
+        ("gpt-5.5", True),
+        ("gpt-5.4-mini", True),
+        ("gpt-5.2", False),
+        ("gpt-5.1", False),
+        ("gpt-5-mini", False),
+        ("gpt-4o", False),
+        ("gpt-7", True),
+        ("gpt-oss-120b", False),
+    ],
+)
+def test_from_5_4_on_openai_s_models_think_or_call_functions_in_chat_completions(
+    model: str, unthinking: bool
+) -> None:
+    assert profile_for(ModelRef("p", model)).chat_tools_unthinking == unthinking

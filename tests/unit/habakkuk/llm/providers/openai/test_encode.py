@@ -208,6 +208,22 @@ def test_effort_is_kept_from_models_that_take_none() -> None:
     assert "reasoning_effort" not in body(user(Text(text="x")), effort="high")
 
 
+@pytest.mark.parametrize("effort", [None, "high"])
+def test_openai_s_newer_models_are_told_not_to_think_where_there_are_tools(
+    effort: str | None,
+) -> None:
+    """With any other effort they refuse functions there, and without a word of it too."""
+    own, newer = Dialect(own_rules=True), Profile(efforts=("high",), chat_tools_unthinking=True)
+
+    def sent(**more: Any) -> Any:
+        return body(user(Text(text="x")), effort=effort, **more).get("reasoning_effort")
+
+    assert sent(tools=(ADD,), profile=newer, dialect=own) == "none"
+    assert sent(profile=newer, dialect=own) == effort
+    assert sent(tools=(ADD,), profile=newer) == effort
+    assert sent(tools=(ADD,), profile=Profile(efforts=("high",)), dialect=own) == effort
+
+
 def test_a_dialect_decides_what_its_service_takes() -> None:
     dialect = Dialect(max_tokens_field="max_tokens", stream_usage=False, cache_key=True)
     sent = body(user(Text(text="x")), dialect=dialect, max_tokens=9, cache_key="k")

@@ -158,7 +158,7 @@ class Usage:
 
     `searches` is how often the provider searched or fetched for it, which costs by itself. `window`
     is how long the conversation is with the answer, where that is not input and output: a provider
-    that searches reads the same again with each pass.
+    that searches reads the same again with each pass. It is 0 where the counts do not tell.
     """
 
     input: int = 0

@@ -8,9 +8,14 @@ from typing import Any
 from tests.fakes.model_script import sse
 
 
-def chunk(*parts: dict[str, Any], finish: str | None = None, **more: Any) -> bytes:
+def chunk(
+    *parts: dict[str, Any],
+    finish: str | None = None,
+    candidate: dict[str, Any] | None = None,
+    **more: Any,
+) -> bytes:
     """Return one chunk of an answer; usage and other things of it may stand beside."""
-    candidate: dict[str, Any] = {"index": 0}
+    candidate = {"index": 0, **(candidate or {})}
     if parts:
         candidate["content"] = {"role": "model", "parts": list(parts)}
     if finish:

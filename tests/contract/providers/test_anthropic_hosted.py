@@ -27,10 +27,11 @@ from habakkuk.llm.types import (
     Thinking,
     ToolCall,
     ToolSpec,
+    Usage,
     blocks_from_json,
     blocks_to_json,
 )
-from tests.fakes.model_messages import block, delta, end, start, stop
+from tests.fakes.model_messages import block, delta, end, event, start, stop
 from tests.fakes.model_script import Part, Reply
 from tests.fakes.model_server import ModelServer
 
@@ -72,11 +73,12 @@ def ask(
     *parts: Part,
     messages: tuple[Message, ...] = (said("hello"),),
     model: str = "m",
+    opening: int = 11,
     **more: Any,
 ) -> Finished:
     """Answer with these parts, or with a greeting, and return the end of the stream."""
     greeting = (block(0, "text", text=""), delta(0, "text", text="Hi"), stop(0), *end())
-    server.script = lambda _: Reply((start(), *(parts or greeting)))
+    server.script = lambda _: Reply((start(opening), *(parts or greeting)))
     provider = build(Endpoint("mine", server.base_url, "k"))
     request = LlmRequest("", messages, tools=(ADD,), web=True, **more)
     try:
@@ -94,13 +96,16 @@ def sent(server: ModelServer) -> list[dict[str, Any]]:
     return found
 
 
-def searched(*, found: bool = True) -> list[Part]:
+def searched(*, found: bool = True, at: int = 0) -> list[Part]:
     named = {"id": "srvtoolu_1", "name": "web_search", "input": {}}
-    pieces = [delta(0, "input_json", partial_json=piece) for piece in ('{"query": ', '"weather"}')]
-    asked = [block(0, "server_tool_use", **named), *pieces, stop(0)]
+    pieces = [delta(at, "input_json", partial_json=piece) for piece in ('{"query": ', '"weather"}')]
+    asked = [block(at, "server_tool_use", **named), *pieces, stop(at)]
+    return [*asked, *(gave(at + 1) if found else [])]
+
+
+def gave(at: int) -> list[Part]:
     result = {name: value for name, value in FOUND.items() if name != "type"}
-    gave = [block(1, "web_search_tool_result", **result), stop(1)]
-    return [*asked, *(gave if found else [])]
+    return [block(at, "web_search_tool_result", **result), stop(at)]
 
 
 def spoken(text: str, index: int) -> list[Part]:
@@ -119,6 +124,7 @@ def test_hosted_tools_stand_first_and_the_cache_point_at_the_last_function(
     assert (search["type"], search["name"]) == ("web_search_20260318", "web_search")
     assert (fetch["type"], fetch["name"]) == ("web_fetch_20260318", "web_fetch")
     assert "cache_control" not in search | fetch
+    assert (search["max_uses"], fetch["max_uses"]) == (5, 5)
     assert add["cache_control"] == {"type": "ephemeral"}
 
 
@@ -209,6 +215,57 @@ def test_a_call_beside_a_search_is_run(server: ModelServer) -> None:
     finished = ask(server, *searched(), *used, *end("tool_use"))
     assert finished.stop is StopReason.TOOL_USE
     assert finished.blocks[-1] == ToolCall(id="toolu_1", name="add", input={})
+
+
+def passes(
+    server: ModelServer, *parts: Part, opening: int, read: int, cached: int = 0, **told: int
+) -> Usage:
+    """Return the usage of an answer that began with `opening` tokens and read `read` in all."""
+    counts = {"input_tokens": read - cached, "cache_read_input_tokens": cached}
+    usage = {**counts, "output_tokens": 100, "server_tool_use": told}
+    ending = {"delta": {"stop_reason": "end_turn"}, "usage": usage}
+    return ask(server, *parts, event("message_delta", **ending), opening=opening).usage
+
+
+def test_searches_and_fetches_are_counted(server: ModelServer) -> None:
+    parts = (*searched(), *spoken("Rain.", 2))
+    told = {"web_search_requests": 2, "web_fetch_requests": 1}
+    assert passes(server, *parts, opening=2000, read=9000, **told).searches == 3
+
+
+def test_the_conversation_is_as_long_as_its_last_pass_with_the_answer(server: ModelServer) -> None:
+    """The documented example: 2,679 tokens at the beginning, 10,682 in both passes."""
+    parts = (*searched(), *spoken("Rain.", 2))
+    usage = passes(server, *parts, opening=2679, read=10_682, cached=2000)
+    assert (usage.input, usage.cache_read) == (10_682, 2000)
+    assert usage.window == 10_682 - 2679 + 100
+
+
+def test_many_searches_do_not_make_a_conversation_many_times_as_long(server: ModelServer) -> None:
+    again = [part for index in range(0, 10, 2) for part in searched(at=index)]
+    usage = passes(server, *again, *spoken("Rain.", 10), opening=50_000, read=315_000)
+    # Five more passes of 50,000 and more, which read 15,000 of results between them.
+    assert usage.window == 65_100
+
+
+def test_searches_side_by_side_are_read_in_one_pass(server: ModelServer) -> None:
+    both = [*searched(found=False), *searched(found=False, at=1), *gave(2), *gave(3)]
+    usage = passes(server, *both, *spoken("Rain.", 4), opening=2000, read=9000)
+    assert usage.window == 7100
+
+
+def test_a_service_that_counts_no_passes_is_believed(server: ModelServer) -> None:
+    usage = passes(server, *searched(), *spoken("Rain.", 2), opening=2000, read=2000)
+    assert usage.window == 2100
+
+
+def test_without_the_count_of_the_first_pass_the_length_is_not_known(server: ModelServer) -> None:
+    usage = passes(server, *searched(), *spoken("Rain.", 2), opening=0, read=9000)
+    assert usage.window == 0
+
+
+def test_where_nothing_was_searched_the_counts_are_the_length(server: ModelServer) -> None:
+    assert passes(server, *spoken("Hi", 0), opening=2000, read=2000).window is None
 
 
 def test_files_have_the_documented_shape(server: ModelServer) -> None:

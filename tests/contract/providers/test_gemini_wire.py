@@ -222,7 +222,33 @@ def test_usage_has_thoughts_and_what_tools_read(server: ModelServer) -> None:
         "thoughtsTokenCount": 3,
     }
     finished = ask(server, chunk(text("Hi"), finish="STOP", usageMetadata=counts))
-    assert finished.usage == Usage(input=24, output=5, cache_read=5, reasoning=3)
+    assert finished.usage == Usage(input=24, output=5, cache_read=5, reasoning=3, window=25)
+
+
+COUNTS = {"promptTokenCount": 20, "toolUsePromptTokenCount": 400, "candidatesTokenCount": 2}
+LOOKED_UP = {"toolCall": {"toolType": "GOOGLE_SEARCH_WEB", "id": "s1"}}
+
+
+def test_a_grounded_answer_has_searched_and_what_it_read_is_gone(server: ModelServer) -> None:
+    last = chunk(
+        text("Rain."),
+        finish="STOP",
+        usageMetadata=COUNTS,
+        candidate={"groundingMetadata": {"webSearchQueries": ["weather"]}},
+    )
+    assert ask(server, last).usage == Usage(420, 2, searches=1, window=22)
+
+
+def test_searches_that_go_back_are_counted_with_what_they_gave(server: ModelServer) -> None:
+    gave = {"toolResponse": {"toolType": "GOOGLE_SEARCH_WEB", "id": "s1", "response": {}}}
+    last = chunk(text("Rain."), finish="STOP", usageMetadata=COUNTS)
+    finished = ask(server, chunk(LOOKED_UP, gave), chunk(LOOKED_UP, gave), last)
+    assert finished.usage == Usage(420, 2, searches=2)
+
+
+def test_an_answer_with_empty_grounding_has_not_searched(server: ModelServer) -> None:
+    last = chunk(text("Hi"), finish="STOP", candidate={"groundingMetadata": {}})
+    assert ask(server, last).usage.searches == 0
 
 
 def test_calls_of_one_name_without_ids_are_two(server: ModelServer) -> None:

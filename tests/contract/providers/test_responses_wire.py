@@ -36,6 +36,7 @@ from tests.fakes.model_responses import (
     call,
     called,
     counted,
+    done,
     end,
     event,
     failed,
@@ -43,10 +44,11 @@ from tests.fakes.model_responses import (
     message,
     piece,
     response,
+    searched,
     spoken,
     start,
 )
-from tests.fakes.model_script import sse
+from tests.fakes.model_script import Part, sse
 from tests.fakes.model_server import ModelServer
 
 THINKER = Profile(efforts=("low", "high"), hosted_web=True)
@@ -143,9 +145,22 @@ def test_hosted_search_stands_before_the_functions(server: ModelServer) -> None:
     assert [tool["type"] for tool in sent["tools"]] == ["web_search", "function"]
 
 
-def test_the_least_effort_goes_without_search(server: ModelServer) -> None:
-    least = Profile(efforts=("minimal", "low"), hosted_web=True)
-    assert "tools" not in body(server, request(web=True, effort="minimal"), profile=least)
+@pytest.mark.parametrize(
+    ("efforts", "offered"), [(("minimal", "low"), False), (("none", "low"), True)]
+)
+def test_search_is_left_out_at_the_effort_at_which_openai_refuses_it(
+    server: ModelServer, efforts: tuple[str, ...], offered: bool
+) -> None:
+    """GPT-5 has no "none" but "minimal", with which it does not search; later models do search."""
+    profile = Profile(efforts=efforts, hosted_web=True)
+    sent = body(server, request(tools=(ADD,), web=True, effort="none"), profile=profile)
+    assert sent["reasoning"]["effort"] == efforts[0]
+    assert [tool["type"] for tool in sent["tools"]] == [*(["web_search"] * offered), "function"]
+
+
+def test_an_answer_may_search_ten_times(server: ModelServer) -> None:
+    assert body(server, request(web=True), profile=THINKER)["max_tool_calls"] == 10
+    assert "max_tool_calls" not in body(server, request(tools=(ADD,)), profile=THINKER)
 
 
 # Streams.
@@ -231,6 +246,19 @@ def test_usage_has_cached_written_and_reasoning_tokens(server: ModelServer) -> N
     usage = counted(20, 8, cached=5, reasoning=3, cache_write_tokens=2)
     finished = ask(server, *start(), *HI, *end(usage=usage))
     assert finished.usage == Usage(20, 8, cache_read=5, cache_write=2, reasoning=3)
+
+
+def test_searches_are_counted_and_leave_the_length_unknown(server: ModelServer) -> None:
+    """What they read is in the usage, and is not sent again."""
+    found = [part for index in (0, 1) for part in looked_up(index)]
+    usage = counted(9000, 8)
+    finished = ask(server, *start(), *found, *spoken("Rain.", index=2), *end(usage=usage))
+    assert finished.usage == Usage(9000, 8, searches=2, window=0)
+
+
+def looked_up(index: int) -> list[Part]:
+    item = searched("weather", index)
+    return [added(item, index), done(item, index)]
 
 
 # Errors inside a 200.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import orjson
@@ -36,6 +37,7 @@ from habakkuk.llm.wire.calls import CallBuilder, CallPiece
 from habakkuk.llm.wire.ending import Ending
 from habakkuk.llm.wire.text import TextJoin, gap
 
+_INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _KNOWN = frozenset({"text", "thinking", "redacted_thinking", "tool_use"})
 
 
@@ -50,6 +52,11 @@ class _Part:
     arguments: str = ""
     after_search: bool = False
 
+    @property
+    def gave(self) -> bool:
+        """Whether a hosted block is what a call of the service gave, and not the call."""
+        return self.raw.get("type") != "server_tool_use"
+
 
 class Answer:
     """The state of one streamed answer."""
@@ -61,6 +68,7 @@ class Answer:
         self._open: dict[int, _Part] = {}
         self._calls = CallBuilder(taken)
         self._counts: dict[str, int] = {}
+        self._opening = 0
         self._unknown: list[str] = []
         self._explanation = ""
         self.finish: str | None = None
@@ -71,15 +79,42 @@ class Answer:
         """What was counted so far, None when nothing was said."""
         if not self._counts:
             return None
-        read = self._counts.get("cache_read_input_tokens", 0)
-        written = self._counts.get("cache_creation_input_tokens", 0)
+        told = self._counts.get
         return Usage(
-            input=self._counts.get("input_tokens", 0) + read + written,
-            output=self._counts.get("output_tokens", 0),
-            cache_read=read,
-            cache_write=written,
-            reasoning=self._counts.get("thinking_tokens", 0),
+            input=self._read,
+            output=told("output_tokens", 0),
+            cache_read=told("cache_read_input_tokens", 0),
+            cache_write=told("cache_creation_input_tokens", 0),
+            reasoning=told("thinking_tokens", 0),
+            searches=told("web_search_requests", 0) + told("web_fetch_requests", 0),
+            window=self._window,
         )
+
+    @property
+    def _read(self) -> int:
+        """What was read in all passes so far."""
+        return sum(self._counts.get(name, 0) for name in _INPUT)
+
+    @property
+    def _window(self) -> int | None:
+        """How long the conversation is with this answer; None where no pass followed the first.
+
+        The first pass is counted by itself. Each of the others read at least as much, so that what
+        is more than that was read by the last: its length, or a little more.
+        """
+        passes = self._later_passes
+        if not passes:
+            return None
+        if not self._opening:
+            return 0
+        last = max(self._opening, self._read - passes * self._opening)
+        return last + self._counts.get("output_tokens", 0)
+
+    @property
+    def _later_passes(self) -> int:
+        """After how many searches, or groups of them, the model read on."""
+        gave = [part.kind == "hosted" and part.gave for part in self._parts]
+        return sum(now and not before for before, now in pairwise([False, *gave]))
 
     def add(self, piece: StreamEvent) -> Iterator[LlmEvent]:
         """Take an event and yield what it shows."""
@@ -87,6 +122,7 @@ class Answer:
         if piece.message is not None:
             self.started = True
             yield from self._whole(piece.message)
+            self._opening = self._opening or self._read
         if piece.type == "message" or piece.content:
             yield from self._whole(piece)
         index = piece.index if piece.index is not None else len(self._open)
@@ -171,7 +207,8 @@ class Answer:
         if counts is None:
             return
         found = counts.model_dump(exclude_none=True)
-        found |= found.pop("output_tokens_details", {})
+        for inside in ("output_tokens_details", "server_tool_use"):
+            found |= found.pop(inside, {})
         self._counts |= found
 
     def end(self) -> Iterator[LlmEvent]:

@@ -15,14 +15,25 @@ class CountDetails(Shape):
     thinking_tokens: Count = None
 
 
+class ServerToolUse(Shape):
+    """How often the service used its own tools."""
+
+    web_search_requests: Count = None
+    web_fetch_requests: Count = None
+
+
 class Counts(Shape):
-    """Tokens as the format counts them: `input_tokens` leaves the cached ones out."""
+    """Tokens as the format counts them: `input_tokens` leaves the cached ones out.
+
+    They are those of all passes so far: where the service searches, it reads everything once more.
+    """
 
     input_tokens: Count = None
     output_tokens: Count = None
     cache_creation_input_tokens: Count = None
     cache_read_input_tokens: Count = None
     output_tokens_details: Lenient[CountDetails] = None
+    server_tool_use: Lenient[ServerToolUse] = None
 
 
 class StopDetails(Shape):

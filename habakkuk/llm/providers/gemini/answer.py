@@ -6,12 +6,12 @@ A signed part stays a part of its own, so that it goes back exactly as it came.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from habakkuk.core.errors import Invalid
 from habakkuk.core.text import clean, clean_json
-from habakkuk.llm.providers.gemini.wire import Chunk, FunctionCall, Part
+from habakkuk.llm.providers.gemini.wire import Chunk, Counts, FunctionCall, Part
 from habakkuk.llm.types import (
     Block,
     LlmEvent,
@@ -56,19 +56,35 @@ class Answer:
         self._lost: list[str] = []
         self._explanation = ""
         self.finish: str | None = None
-        self.usage: Usage | None = None
+        self._counted: Counts | None = None
+        self._grounded = False
         self.started = False
+
+    @property
+    def usage(self) -> Usage | None:
+        """What was counted so far, None when nothing was said."""
+        if self._counted is None:
+            return None
+        kept = [part.raw for part in self._parts if part.kind == "hosted"]
+        searches = sum("toolCall" in raw for raw in kept) or int(self._grounded)
+        usage = replace(self._counted.usage(), searches=searches)
+        found = self._counted.tool_use_prompt_token_count
+        if kept or not found:
+            return usage
+        # What its tools read is not kept here, and so is no part of the next request.
+        return replace(usage, window=usage.input - found + usage.output)
 
     def add(self, chunk: Chunk) -> Iterator[LlmEvent]:
         """Take a chunk and yield what it shows."""
         if chunk.usage_metadata is not None:
-            self.usage = chunk.usage_metadata.usage()
+            self._counted = chunk.usage_metadata
         candidate = chunk.candidate
         if candidate is None:
             return
         self.started = True
         for raw in candidate.content.parts if candidate.content else ():
             yield from self._take(Part.model_validate(raw), raw)
+        self._grounded = self._grounded or bool(candidate.grounding_metadata)
         self._explanation = candidate.finish_message or self._explanation
         self.finish = candidate.finish_reason or self.finish
 

@@ -59,12 +59,16 @@ class Content(_Shape):
 
 
 class Candidate(_Shape):
-    """One of the answers; only the first is ever asked for."""
+    """One of the answers; only the first is ever asked for.
+
+    `grounding_metadata` tells what was searched for and found; where nothing was it may be empty.
+    """
 
     index: Lenient[int] = None
     content: Lenient[Content] = None
     finish_reason: Lenient[str] = None
     finish_message: Lenient[str] = None
+    grounding_metadata: Lenient[dict[str, Any]] = None
 
 
 class Chunk(_Shape):

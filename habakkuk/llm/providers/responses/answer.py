@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from habakkuk.core.errors import Invalid
@@ -32,6 +32,7 @@ _TEXT = "response.output_text.delta"
 _REFUSAL = "response.refusal.delta"
 _THOUGHT = ("response.reasoning_summary_text.delta", "response.reasoning_text.delta")
 _ARGUMENTS = "response.function_call_arguments.delta"
+_SEARCH = "web_search_call"
 _ADDED = "response.output_item.added"
 _DONE = "response.output_item.done"
 
@@ -60,8 +61,20 @@ class Answer:
         self._lost: list[str] = []
         self._refused = False
         self.finish: str | None = None
-        self.usage: Usage | None = None
+        self._counted: Usage | None = None
         self.started = False
+
+    @property
+    def usage(self) -> Usage | None:
+        """What was counted, None when nothing was said.
+
+        After a search it holds what all passes read, results among it that are not sent again: how
+        long the conversation is does not follow.
+        """
+        searches = sum(part.kind == _SEARCH for part in self._parts.values())
+        if self._counted is None or not searches:
+            return self._counted
+        return replace(self._counted, searches=searches, window=0)
 
     def add(self, piece: StreamEvent) -> Iterator[LlmEvent]:
         """Take an event and yield what it shows."""
@@ -146,7 +159,7 @@ class Answer:
     def _whole(self, response: Response) -> Iterator[LlmEvent]:
         """Take the answer as it stands; at the end it is complete."""
         if response.usage is not None:
-            self.usage = response.usage.usage()
+            self._counted = response.usage.usage()
         if response.finish is None:
             return
         self.started = True

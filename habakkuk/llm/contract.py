@@ -101,7 +101,8 @@ class Dialect:
     `max_tokens_field` None leaves the name to the model's profile. `call_id_length` is set where
     a service takes only short ids made of letters and digits. `documents`: its Chat Completions
     take PDFs where the model reads them, which few do. `images` is how many a request may hold.
-    `own_rules`: it is OpenAI's own, which holds its models to `Profile.chat_tools_unthinking`.
+    `own_rules`: it is OpenAI's own, which holds its models to `Profile.chat_tools_unthinking` and
+    takes a limit of searches that others do not know.
     """
 
     max_tokens_field: str | None = None

@@ -156,9 +156,9 @@ class StopReason(StrEnum):
 class Usage:
     """Tokens of one call. `input` counts everything that was read, cached tokens included.
 
-    `searches` is how often the provider searched or fetched for it, which costs by itself. `window`
-    is how long the conversation is with the answer, where that is not input and output: a provider
-    that searches reads the same again with each pass. It is 0 where the counts do not tell.
+    `searches` is how often the provider searched for it, which costs by itself. `window` is how
+    long the conversation is with the answer, where that is not input and output: a provider that
+    searches reads the same again with each pass. It is 0 where the counts do not tell.
     """
 
     input: int = 0

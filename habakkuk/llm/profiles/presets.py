@@ -48,7 +48,7 @@ _OPENAI = Preset(
     "OPENAI_API_KEY",
     "gpt-6-sol",
     type="responses",
-    dialect=Dialect(cache_key=True),
+    dialect=Dialect(cache_key=True, own_rules=True),
 )
 _OPENROUTER = Preset(
     "openrouter",

@@ -227,10 +227,11 @@ def passes(
     return ask(server, *parts, event("message_delta", **ending), opening=opening).usage
 
 
-def test_searches_and_fetches_are_counted(server: ModelServer) -> None:
+def test_searches_are_counted_and_fetches_cost_only_their_tokens(server: ModelServer) -> None:
+    """As https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-fetch-tool says."""
     parts = (*searched(), *spoken("Rain.", 2))
     told = {"web_search_requests": 2, "web_fetch_requests": 1}
-    assert passes(server, *parts, opening=2000, read=9000, **told).searches == 3
+    assert passes(server, *parts, opening=2000, read=9000, **told).searches == 2
 
 
 def test_the_conversation_is_as_long_as_its_last_pass_with_the_answer(server: ModelServer) -> None:

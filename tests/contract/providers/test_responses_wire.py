@@ -158,9 +158,13 @@ def test_search_is_left_out_at_the_effort_at_which_openai_refuses_it(
     assert [tool["type"] for tool in sent["tools"]] == [*(["web_search"] * offered), "function"]
 
 
-def test_an_answer_may_search_ten_times(server: ModelServer) -> None:
-    assert body(server, request(web=True), profile=THINKER)["max_tool_calls"] == 10
-    assert "max_tool_calls" not in body(server, request(tools=(ADD,)), profile=THINKER)
+def test_at_openai_an_answer_may_search_ten_times(server: ModelServer) -> None:
+    """Others may not know the limit, and refuse it."""
+    own, searching = Dialect(own_rules=True), request(web=True)
+    assert body(server, searching, profile=THINKER, dialect=own)["max_tool_calls"] == 10
+    assert "max_tool_calls" not in body(server, searching, profile=THINKER)
+    asked = request(tools=(ADD,))
+    assert "max_tool_calls" not in body(server, asked, profile=THINKER, dialect=own)
 
 
 # Streams.
@@ -256,8 +260,16 @@ def test_searches_are_counted_and_leave_the_length_unknown(server: ModelServer) 
     assert finished.usage == Usage(9000, 8, searches=2, window=0)
 
 
-def looked_up(index: int) -> list[Part]:
+def test_to_open_a_page_is_no_search(server: ModelServer) -> None:
+    """OpenAI takes money for searches alone."""
+    opened = looked_up(1, {"type": "open_page", "url": "https://x.example/"})
+    finished = ask(server, *start(), *looked_up(0), *opened, *spoken("Rain.", index=2), *end())
+    assert (finished.usage.searches, finished.usage.window) == (1, 0)
+
+
+def looked_up(index: int, action: dict[str, str] | None = None) -> list[Part]:
     item = searched("weather", index)
+    item["action"] = action or item["action"]
     return [added(item, index), done(item, index)]
 
 

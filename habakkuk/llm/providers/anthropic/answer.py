@@ -86,7 +86,7 @@ class Answer:
             cache_read=told("cache_read_input_tokens", 0),
             cache_write=told("cache_creation_input_tokens", 0),
             reasoning=told("thinking_tokens", 0),
-            searches=told("web_search_requests", 0) + told("web_fetch_requests", 0),
+            searches=told("web_search_requests", 0),
             window=self._window,
         )
 

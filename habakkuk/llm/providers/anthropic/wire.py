@@ -16,10 +16,9 @@ class CountDetails(Shape):
 
 
 class ServerToolUse(Shape):
-    """How often the service used its own tools."""
+    """How often the service used its own tools; pages that it fetched cost only their tokens."""
 
     web_search_requests: Count = None
-    web_fetch_requests: Count = None
 
 
 class Counts(Shape):

@@ -69,11 +69,13 @@ class Answer:
         """What was counted, None when nothing was said.
 
         After a search it holds what all passes read, results among it that are not sent again: how
-        long the conversation is does not follow.
+        long the conversation is does not follow. Pages that were opened cost nothing by themselves.
         """
-        searches = sum(part.kind == _SEARCH for part in self._parts.values())
-        if self._counted is None or not searches:
+        found = [part.raw or {} for part in self._parts.values() if part.kind == _SEARCH]
+        if self._counted is None or not found:
             return self._counted
+        actions = [raw.get("action") for raw in found]
+        searches = sum(not isinstance(a, dict) or a.get("type") == "search" for a in actions)
         return replace(self._counted, searches=searches, window=0)
 
     def add(self, piece: StreamEvent) -> Iterator[LlmEvent]:

@@ -54,7 +54,8 @@ def request_body(
     tools = [_tool(spec) for spec in request.tools]
     if request.web and profile.hosted_web and effort != _NO_SEARCH_AT:
         tools.insert(0, {"type": "web_search"})
-        body["max_tool_calls"] = _MOST_SEARCHES
+        if dialect.own_rules:
+            body["max_tool_calls"] = _MOST_SEARCHES
     if tools:
         body["tools"] = tools
     limits = [n for n in (request.max_tokens, profile.max_tokens) if n is not None]

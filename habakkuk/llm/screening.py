@@ -15,6 +15,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 from habakkuk.core.errors import NotFound
@@ -22,7 +23,7 @@ from habakkuk.core.text import clean, shorten
 from habakkuk.llm.contract import Endpoint, Profile, Screened
 from habakkuk.llm.media import pdf
 from habakkuk.llm.media.images import Unfit, encoded_size, fit_image
-from habakkuk.llm.media.kept import Kept, LeftOut, Made
+from habakkuk.llm.media.kept import Held, Kept, LeftOut, Made, Whole
 from habakkuk.llm.media.sniff import PDF, sniff
 from habakkuk.llm.profiles.limits import FileLimits, limits_for, takes_documents
 from habakkuk.llm.types import (
@@ -38,6 +39,7 @@ from habakkuk.llm.types import (
 
 _STEP = 4
 _KEPT_BYTES = 64_000_000
+_LARGE_AT_ONCE = 2
 _OLD = LeftOut("it was sent earlier and is left out by now")
 _FULL = LeftOut("it does not fit into one request beside the others")
 _REFUSED = LeftOut("the service took no request with it")
@@ -69,8 +71,9 @@ class Screening:
         self._endpoints = dict(endpoints)
         self._load = load
         self._kept = Kept(kept_bytes)
-        # One image is worked on at a time: a large one takes some 300 MB while it is read.
-        self._working = threading.Lock()
+        # Large images are worked on as many at a time as there are slow cores on a small machine:
+        # one takes up to 300 MB while it is read.
+        self._room = threading.BoundedSemaphore(_LARGE_AT_ONCE)
 
     def fit(self, request: LlmRequest, model: ModelRef, profile: Profile) -> Screened:
         """Return the request with payloads, and with notes for files that cannot be sent.
@@ -99,21 +102,19 @@ class Screening:
     def _made(self, media: Media, taker: _Taker) -> Made:
         """Return the payload of a file, or why there is none."""
         key = (media.blob, taker)
-        found = self._kept.get(key)
-        if found is not None:
-            return found
-        with self._working:
-            found = self._kept.get(key)
-            if found is not None:
-                return found
-            try:
-                data = self._load(media.blob)
-            except (NotFound, OSError):
-                # Not held: it may be back at the next call.
-                return _GONE
-            made = taker.take(data)
-            self._kept.put(key, made)
-            return made
+        held = self._kept.get(key)
+        if held is not None and not isinstance(held, Whole):
+            return held
+        try:
+            data = self._load(media.blob)
+        except (NotFound, OSError):
+            # Not held: it may be back at the next call.
+            return _GONE
+        if held is not None:
+            return Payload(held.mime, data)
+        made = taker.take(data, self._room)
+        self._kept.put(key, _to_keep(made, data))
+        return made
 
 
 @dataclass(frozen=True)
@@ -132,20 +133,23 @@ class _Taker:
             limits=limits_for(endpoint, profile),
         )
 
-    def take(self, data: bytes) -> Made:
+    def take(self, data: bytes, room: AbstractContextManager[object]) -> Made:
+        """Return the file as it can be sent; `room` is entered for what takes much memory."""
         try:
-            return self._fitted(data, sniff(data))
+            return self._fitted(data, sniff(data), room)
         except Unfit as unfit:
             return LeftOut(str(unfit), len(data))
 
-    def _fitted(self, data: bytes, mime: str | None) -> Payload:
+    def _fitted(
+        self, data: bytes, mime: str | None, room: AbstractContextManager[object]
+    ) -> Payload:
         if mime is None:
             raise Unfit("models are sent images and PDFs only")
         if mime == PDF:
             return self._document(data)
         if not self.vision:
             raise Unfit("this model cannot see images")
-        return fit_image(data, mime, self.limits.image)
+        return fit_image(data, mime, self.limits.image, room)
 
     def _document(self, data: bytes) -> Payload:
         if not self.documents:
@@ -156,10 +160,15 @@ class _Taker:
             raise Unfit("it is damaged")
         if encoded_size(data) > self.limits.document_bytes:
             raise Unfit(f"at most {self.limits.document_bytes * 3 // 4 // _MB} MB can be sent")
-        pages = pdf.pages(data)
-        if self.limits.pages is not None and pages > self.limits.pages:
-            raise Unfit(f"it has {pages} pages, and at most {self.limits.pages} can be sent")
+        most = self.limits.pages
+        if most is not None and (pages := pdf.pages(data)) > most:
+            raise Unfit(f"it has {pages} pages, and at most {most} can be sent")
         return Payload(PDF, data)
+
+
+def _to_keep(made: Made, data: bytes) -> Held:
+    """Leave out the bytes of a file that goes as it is: they would push out what took work."""
+    return Whole(made.mime) if isinstance(made, Payload) and made.data is data else made
 
 
 def _places(messages: Sequence[Message]) -> Iterator[_Place]:

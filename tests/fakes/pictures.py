@@ -34,6 +34,34 @@ def lying(picture: Image.Image, orientation: int) -> bytes:
     return written(picture, "JPEG", exif=exif)
 
 
+def quarters(side: int) -> Image.Image:
+    """Return a square of four squares, each of its own colour."""
+    half = side // 2
+    picture = Image.new("RGB", (side, side), "red")
+    for place, colour in (((half, 0), "green"), ((0, half), "blue"), ((half, half), "white")):
+        picture.paste(plain(half, half, colour), place)
+    return picture
+
+
+def png_of(width: int, height: int) -> bytes:
+    """Return a PNG whose head speaks of more pixels than it has."""
+    data = bytearray(written(plain(1, 1), "PNG"))
+    data[16:24] = width.to_bytes(4, "big") + height.to_bytes(4, "big")
+    data[29:33] = zlib.crc32(bytes(data[12:29])).to_bytes(4, "big")
+    return bytes(data)
+
+
+def jpeg_of(
+    width: int, height: int, *, colours_in_first_scan: int = 3, progressive: bool = False
+) -> bytes:
+    """Return a JPEG whose head speaks of more pixels than it has."""
+    data = bytearray(written(plain(8, 8), "JPEG", progressive=progressive))
+    frame = data.index(b"\xff\xc2" if progressive else b"\xff\xc0")
+    data[frame + 5 : frame + 9] = height.to_bytes(2, "big") + width.to_bytes(2, "big")
+    data[data.index(b"\xff\xda") + 4] = colours_in_first_scan
+    return bytes(data)
+
+
 def opened(data: bytes) -> Image.Image:
     """Return the picture of a file, read to its end."""
     picture = Image.open(io.BytesIO(data))

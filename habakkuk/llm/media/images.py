@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 import struct
 import zlib
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from habakkuk.llm.media.sniff import JPEG, PNG
+from habakkuk.llm.media.sniff import JPEG, PNG, WEBP
 from habakkuk.llm.types import Payload
 
 if TYPE_CHECKING:
@@ -16,11 +17,17 @@ if TYPE_CHECKING:
 
 # Others are not opened at all: each decoder is a door.
 _FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "BMP", "TIFF", "AVIF")
-# More than any camera's or screen's picture; at four bytes each it still fits into memory.
-_MOST_PIXELS = 80_000_000
+# What is unpacked as a whole: 100 MB at four bytes a pixel, more than any screen's picture.
+_MOST_PIXELS = 25_000_000
 # A JPEG is read at a quarter or an eighth of its size where that is enough, but for those whose
 # parts lie in layers: they must be held as a whole.
 _MOST_JPEG_PIXELS = 170_000_000
+# Its reader holds two pictures beside the one that it gives, and copies that.
+_MOST_WEBP_PIXELS = 12_500_000
+# Smaller ones are read without waiting for others: 4 MB at most.
+_FEW_PIXELS = 1_000_000
+# An image is worked on in strips of so many pixels: each mode it passes through is a copy.
+_STRIP_PIXELS = 1_000_000
 # Above this a PNG is sent as a JPEG, unless it is smaller that way all the same.
 _SMALL_PNG = 1_000_000
 _QUALITIES = (85, 70, 50)
@@ -30,6 +37,9 @@ _LEAST_SIDE = 32
 _LOSSLESS = ("PNG", "GIF", "BMP", "TIFF")
 _ORIENTATION = 0x0112
 _UPRIGHT = (0, 1)
+_CLEAR = ("RGBA", "LA", "PA", "La", "RGBa")
+_SCAN = b"\xda"
+_TOO_MANY = "it has too many pixels"
 # What decoders raise for bytes that are no good image, as tried with broken files of each format.
 _BROKEN = (
     OSError,
@@ -65,30 +75,64 @@ def encoded_size(data: bytes) -> int:
     return (len(data) + 2) // 3 * 4
 
 
-def fit_image(data: bytes, mime: str, limits: ImageLimits) -> Payload:
+def fit_image(
+    data: bytes, mime: str, limits: ImageLimits, room: AbstractContextManager[object]
+) -> Payload:
     """Return the image as it was when it fits, else a smaller, upright one. Raises Unfit.
 
-    The same bytes and limits give the same result, so that a provider's cache holds.
+    The same bytes and limits give the same result, so that a provider's cache holds. `room` is
+    entered while a large image is unpacked, which takes up to 300 MB.
     """
     # Slow to load, and most processes never see an image.
     from PIL import Image  # noqa: PLC0415 - see above
 
     try:
         with Image.open(io.BytesIO(data), formats=_FORMATS) as picture:
-            return _fit(picture, data, mime, limits)
+            _check_pixels(picture, data, mime)
+            few = picture.width * picture.height <= _FEW_PIXELS
+            with nullcontext() if few else room:
+                return _fit(picture, data, mime, limits)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        raise Unfit("it has too many pixels") from error
+        raise Unfit(_TOO_MANY) from error
     except _BROKEN as error:
         raise Unfit("it is damaged or no image") from error
 
 
+def _check_pixels(picture: Picture, data: bytes, mime: str) -> None:
+    most = _MOST_WEBP_PIXELS if mime == WEBP else _MOST_PIXELS
+    if mime == JPEG and not _in_layers(picture, data):
+        most = _MOST_JPEG_PIXELS
+    if picture.width * picture.height > most:
+        raise Unfit(_TOO_MANY)
+
+
+def _in_layers(picture: Picture, data: bytes) -> bool:
+    """Whether a JPEG's parts must all be read before its first row is known."""
+    if picture.info.get("progressive"):
+        return True
+    # Its colours one after the other: the first scan then has fewer of them than the picture.
+    first_scan = _first_scan(data)
+    return first_scan is None or first_scan < len(picture.getbands())
+
+
+def _first_scan(data: bytes) -> int | None:
+    """Return how many colours a JPEG's first scan holds; None where no scan is found."""
+    at = 2
+    while data[at : at + 1] == b"\xff":
+        marker = data[at + 1 : at + 2]
+        if marker == _SCAN:
+            return data[at + 4] if at + 4 < len(data) else None
+        at += 2 + int.from_bytes(data[at + 2 : at + 4], "big") if marker != b"\xff" else 1
+    return None
+
+
 def _fit(picture: Picture, data: bytes, mime: str, limits: ImageLimits) -> Payload:
-    halved = mime == JPEG and not picture.info.get("progressive")
-    if picture.width * picture.height > (_MOST_JPEG_PIXELS if halved else _MOST_PIXELS):
-        raise Unfit("it has too many pixels")
     fits = _fits(picture, data, mime, limits)
     if not fits:
-        picture.draft("RGB", (limits.side, limits.side))
+        # Of another shape than the picture, it would be measured by the picture's short side.
+        picture.draft("RGB", _within(picture.size, limits.side))
+    if picture.width * picture.height > _MOST_PIXELS:
+        raise Unfit(_TOO_MANY)
     # Read to its end: a provider that meets a broken image refuses the whole conversation.
     picture.load()
     return Payload(mime, data) if fits else _smaller(picture, limits)
@@ -107,16 +151,53 @@ def _fits(picture: Picture, data: bytes, mime: str, limits: ImageLimits) -> bool
 
 
 def _smaller(picture: Picture, limits: ImageLimits) -> Payload:
-    from PIL import Image, ImageOps  # noqa: PLC0415 - as in fit_image
+    from PIL import ImageOps  # noqa: PLC0415 - as in fit_image
 
     lossless = picture.format in _LOSSLESS
-    upright = _plain(ImageOps.exif_transpose(picture))
-    upright.thumbnail((limits.side, limits.side), Image.Resampling.LANCZOS)
+    upright = _scaled(picture, _within(picture.size, limits.side))
+    upright.getexif()[_ORIENTATION] = picture.getexif().get(_ORIENTATION, 1)
+    ImageOps.exif_transpose(upright, in_place=True)
     if PNG in limits.types and (lossless or upright.mode == "RGBA"):
         written = _written(upright, "PNG")
         if encoded_size(written) <= min(limits.encoded_bytes, _SMALL_PNG):
             return Payload(PNG, written)
     return Payload(JPEG, _as_jpeg(_opaque(upright), limits.encoded_bytes))
+
+
+def _within(size: tuple[int, int], side: int) -> tuple[int, int]:
+    """Return the size of the same shape whose longer side is at most `side`."""
+    longer = max(size)
+    if longer <= side:
+        return size
+    width, height = (max(1, round(one * side / longer)) for one in size)
+    return width, height
+
+
+def _scaled(picture: Picture, size: tuple[int, int]) -> Picture:
+    """Return the picture in a size and in eight bits a channel, with transparency if it has any.
+
+    First each strip is narrowed, then all of it lowered: the pixels of one step, with few copies.
+    """
+    from PIL import Image  # noqa: PLC0415 - as in fit_image
+
+    clear = picture.mode in _CLEAR or "transparency" in picture.info
+    # Scaled with its colours multiplied, what is transparent lends no colour to its neighbours.
+    narrow = Image.new("RGBa" if clear else "RGB", (size[0], picture.height))
+    rows = max(1, _STRIP_PIXELS // picture.width)
+    for top in range(0, picture.height, rows):
+        low = min(picture.height, top + rows)
+        strip = _plain(picture.crop((0, top, picture.width, low)), clear=clear)
+        narrow.paste(strip.resize((size[0], low - top), Image.Resampling.LANCZOS), (0, top))
+    lowered = narrow.resize(size, Image.Resampling.LANCZOS)
+    return lowered.convert("RGBA") if clear else lowered
+
+
+def _plain(picture: Picture, *, clear: bool) -> Picture:
+    """Return the picture in eight bits a channel, multiplied with its transparency if `clear`."""
+    if picture.mode.startswith("I"):
+        # Sixteen bits: converting would only cut off what is above 255.
+        picture = picture.convert("I").point(lambda value: value * (1 / 256)).convert("L")
+    return picture.convert("RGBA").convert("RGBa") if clear else picture.convert("RGB")
 
 
 def _as_jpeg(picture: Picture, most: int) -> bytes:
@@ -129,15 +210,6 @@ def _as_jpeg(picture: Picture, most: int) -> bytes:
             raise Unfit("it cannot be made small enough")
         width, height = picture.size
         picture.thumbnail((max(1, width * _SHRINK), max(1, height * _SHRINK)))
-
-
-def _plain(picture: Picture) -> Picture:
-    """Return the picture in eight bits a channel, with its transparency if it has any."""
-    if picture.mode.startswith("I"):
-        # Sixteen bits: converting would only cut off what is above 255.
-        picture = picture.convert("I").point(lambda value: value * (1 / 256)).convert("L")
-    clear = picture.mode in {"RGBA", "LA", "PA", "La", "RGBa"} or "transparency" in picture.info
-    return picture.convert("RGBA" if clear else "RGB")
 
 
 def _opaque(picture: Picture) -> Picture:

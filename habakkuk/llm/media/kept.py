@@ -20,7 +20,15 @@ class LeftOut:
     size: int | None = None
 
 
+@dataclass(frozen=True)
+class Whole:
+    """A file is sent as it is, of this type; its bytes are read again each time."""
+
+    mime: str
+
+
 Made = Payload | LeftOut
+Held = Made | Whole
 
 
 class Kept:
@@ -30,10 +38,10 @@ class Kept:
         """Hold at most `most_bytes`; what alone is more is not held."""
         self._most = most_bytes
         self._bytes = 0
-        self._held: OrderedDict[Hashable, Made] = OrderedDict()
+        self._held: OrderedDict[Hashable, Held] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, key: Hashable) -> Made | None:
+    def get(self, key: Hashable) -> Held | None:
         """Return what was made, None when it is not held."""
         with self._lock:
             made = self._held.get(key)
@@ -41,7 +49,7 @@ class Kept:
                 self._held.move_to_end(key)
             return made
 
-    def put(self, key: Hashable, made: Made) -> None:
+    def put(self, key: Hashable, made: Held) -> None:
         """Hold a result, and let go of those not used for longest."""
         size = _size(made)
         if size > self._most:
@@ -55,5 +63,5 @@ class Kept:
                 self._bytes -= _size(dropped)
 
 
-def _size(made: Made) -> int:
+def _size(made: Held) -> int:
     return _OVERHEAD + (len(made.data) if isinstance(made, Payload) else 0)

@@ -5,10 +5,16 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator
+from itertools import chain, islice
 
 _PAGE = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
-# What is packed is read no further than this, all of it together.
-_MOST_UNPACKED = 64_000_000
+# Who counts so many counts no further: no service takes as many.
+_MOST_PAGES = 10_000
+# What is packed is read no further than this: so many streams, of each and of all so many bytes.
+# A file can be all streams, and a small one can hold gigabytes.
+_MOST_STREAMS = 2_000
+_MOST_OF_STREAM = 1_000_000
+_MOST_UNPACKED = 32_000_000
 
 
 def whole(data: bytes) -> bool:
@@ -22,29 +28,35 @@ def protected(data: bytes) -> bool:
 
 
 def pages(data: bytes) -> int:
-    """Return how many pages are found; 0 when the file does not show any."""
-    found = len(_PAGE.findall(data))
-    return found + sum(len(_PAGE.findall(part)) for part in _unpacked(data))
+    """Return how many pages are found, 10,000 at most; 0 when the file does not show any."""
+    found = 0
+    for part in chain((data,), _unpacked(data)):
+        found += sum(1 for _ in islice(_PAGE.finditer(part), _MOST_PAGES - found))
+        if found >= _MOST_PAGES:
+            break
+    return found
 
 
 def _unpacked(data: bytes) -> Iterator[bytes]:
     """Yield what object streams hold; newer PDFs keep their pages there."""
     left = _MOST_UNPACKED
-    at = data.find(b"/ObjStm")
-    while at >= 0 and left > 0:
+    at = 0
+    for _ in range(_MOST_STREAMS):
+        at = data.find(b"/ObjStm", at)
         begin = data.find(b"stream", at)
         end = data.find(b"endstream", begin)
-        if begin < 0 or end < 0:
+        if min(at, begin, end) < 0 or left <= 0:
             return
-        part = _inflated(data[begin + len(b"stream") : end].lstrip(b"\r\n"), left)
-        left -= len(part)
-        yield part
-        at = data.find(b"/ObjStm", end)
+        part = _inflated(data[begin + len(b"stream") : end].lstrip(b"\r\n"))
+        # What turns out to be broken may have been long until then.
+        left -= _MOST_OF_STREAM if part is None else len(part)
+        yield part or b""
+        at = end
 
 
-def _inflated(packed: bytes, most: int) -> bytes:
+def _inflated(packed: bytes) -> bytes | None:
     try:
-        return zlib.decompressobj().decompress(packed, most)
+        return zlib.decompressobj().decompress(packed, _MOST_OF_STREAM)
     except zlib.error:
         # Packed in another way; its pages are not counted.
-        return b""
+        return None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
 
@@ -23,7 +25,7 @@ from habakkuk.llm.types import (
     ToolCall,
     ToolResult,
 )
-from tests.fakes.pictures import document, opened, plain, written
+from tests.fakes.pictures import document, noise, opened, plain, written
 
 MODEL = ModelRef("anthropic", "claude-sonnet-5-5")
 SEES = Profile(vision=True, documents=True, context_window=200_000)
@@ -286,6 +288,49 @@ def test_a_file_is_read_and_scaled_once(shelf: Shelf, screening: Screening) -> N
     first = screening.fit(request, MODEL, SEES).request.payloads[media.blob]
     assert screening.fit(request, MODEL, SEES).request.payloads[media.blob] is first
     assert shelf.reads == 1
+
+
+def test_files_that_go_as_they_are_push_nothing_out_that_took_work(shelf: Shelf) -> None:
+    scaled = shelf.add(written(plain(4000, 1000), "PNG"))
+    as_it_is = shelf.add(written(noise(300, 300), "PNG"))
+    screening = Screening(ENDPOINTS, shelf.load, kept_bytes=100_000)
+    assert len(shelf.files[as_it_is.blob]) > 60_000
+    for media in (scaled, as_it_is, scaled):
+        screening.fit(asking(says(media)), MODEL, SEES)
+    assert shelf.reads == 2
+
+
+def test_a_file_that_goes_as_it_is_goes_the_same_the_next_time(
+    shelf: Shelf, screening: Screening
+) -> None:
+    request = asking(says(shelf.add(written(plain(9, 9), "JPEG"), "photo.png")))
+    first = screening.fit(request, MODEL, SEES).request.payloads
+    assert screening.fit(request, MODEL, SEES).request.payloads == first
+
+
+def test_a_slow_disk_holds_up_only_who_waits_for_it(shelf: Shelf) -> None:
+    slow, quick = (shelf.add(written(plain(9, n), "PNG")) for n in (1, 2))
+    begun, go_on = threading.Event(), threading.Event()
+
+    def load(blob: str) -> bytes:
+        if blob == slow.blob:
+            begun.set()
+            assert go_on.wait(10)
+        return shelf.load(blob)
+
+    screening = Screening(ENDPOINTS, load)
+    waiting = threading.Thread(
+        target=screening.fit, args=(asking(says(slow)), MODEL, SEES), daemon=True
+    )
+    waiting.start()
+    assert begun.wait(10)
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            done = pool.submit(screening.fit, asking(says(quick)), MODEL, SEES)
+            assert done.result(5).request.payloads
+        finally:
+            go_on.set()
+            waiting.join(10)
 
 
 def test_after_a_refusal_for_size_no_file_is_left(shelf: Shelf, screening: Screening) -> None:

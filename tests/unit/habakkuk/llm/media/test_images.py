@@ -3,22 +3,38 @@
 from __future__ import annotations
 
 import random
-import zlib
+import subprocess
+import sys
+from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
-from PIL import Image
+from PIL import Image, ImageChops, ImageOps, ImageStat
 
 from habakkuk.llm.media.images import ImageLimits, Unfit, encoded_size, fit_image
 from habakkuk.llm.media.sniff import GIF, JPEG, PNG, WEBP, sniff
 from habakkuk.llm.types import Payload
-from tests.fakes.pictures import lying, noise, opened, plain, written
+from tests.fakes.pictures import jpeg_of, lying, noise, opened, plain, png_of, quarters, written
 
 LIMITS = ImageLimits(frozenset({JPEG, PNG, GIF, WEBP}), 100_000, 200)
 FEW_TYPES = ImageLimits(frozenset({JPEG, PNG}), 100_000, 200)
 
 
 def fit(data: bytes, limits: ImageLimits = LIMITS) -> Payload:
-    return fit_image(data, sniff(data) or "", limits)
+    return fit_image(data, sniff(data) or "", limits, nullcontext())
+
+
+class Counter:
+    """Counts how often it is entered."""
+
+    def __init__(self) -> None:
+        self.entered = 0
+
+    def __enter__(self) -> None:
+        self.entered += 1
+
+    def __exit__(self, *_: object) -> None:
+        """Hold nothing."""
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "GIF", "WEBP"])
@@ -51,7 +67,7 @@ def test_transparency_is_kept_where_the_result_is_small() -> None:
 
 def test_transparency_becomes_white_where_only_a_jpeg_is_small_enough() -> None:
     clear = noise(150, 150).convert("RGBA")
-    clear.putalpha(0)
+    clear.paste((0, 0, 0, 0), (0, 0, 48, 48))
     payload = fit(written(clear, "PNG"), ImageLimits(LIMITS.types, 5000, 200))
     assert payload.mime == JPEG
     assert opened(payload.data).getpixel((5, 5)) == (255, 255, 255)
@@ -112,17 +128,85 @@ def test_bytes_that_only_begin_like_an_image_are_refused() -> None:
 
 def test_an_image_of_absurd_size_is_not_unpacked() -> None:
     # 30,000 by 30,000 pixels of one colour: a hundred kilobytes that would fill 2.7 GB.
-    head = written(plain(1, 1), "PNG")
-    bomb = bytearray(head)
-    bomb[16:24] = (30_000).to_bytes(4, "big") * 2
-    crc_at = 29
-    bomb[crc_at : crc_at + 4] = _crc(bytes(bomb[12:29]))
     with pytest.raises(Unfit, match="too many pixels"):
-        fit(bytes(bomb))
+        fit(png_of(30_000, 30_000))
 
 
-def _crc(chunk: bytes) -> bytes:
-    return zlib.crc32(chunk).to_bytes(4, "big")
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (png_of(5001, 5000), "too many pixels"),
+        (png_of(5000, 5000), "damaged"),
+        (jpeg_of(5001, 5000, colours_in_first_scan=1), "too many pixels"),
+        (jpeg_of(5000, 5000, colours_in_first_scan=1), "damaged"),
+        (jpeg_of(5001, 5000, progressive=True), "too many pixels"),
+    ],
+)
+def test_what_is_unpacked_as_a_whole_has_25_million_pixels_at_most(
+    data: bytes, reason: str
+) -> None:
+    # None of them has the pixels that its head speaks of: what is let in turns out damaged.
+    with pytest.raises(Unfit, match=reason):
+        fit(data)
+
+
+@pytest.mark.parametrize(
+    ("mode", "width", "height", "kind"),
+    [("RGBA", 5000, 5000, "PNG"), ("P", 5000, 5000, "PNG"), ("L", 2600, 33_000, "JPEG")],
+)
+def test_memory_stays_within_bounds_whatever_the_image(
+    tmp_path: Path, mode: str, width: int, height: int, kind: str
+) -> None:
+    file = tmp_path / "image"
+    Image.new(mode, (width, height)).save(file, kind)
+    done = subprocess.run(
+        [sys.executable, "-c", _GROWTH, str(file)],
+        cwd=Path(__file__).parents[5],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert int(done.stdout) < 220_000_000
+
+
+_GROWTH = """
+import resource, sys
+from contextlib import nullcontext
+from pathlib import Path
+from PIL import Image, ImageChops, ImageOps, ImageStat
+from habakkuk.llm.media.images import ImageLimits, fit_image
+from habakkuk.llm.media.sniff import JPEG, PNG, sniff
+Image.init()
+data = Path(sys.argv[1]).read_bytes()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+limits = ImageLimits(frozenset({JPEG, PNG}), 5_000_000, 2000)
+fit_image(data, sniff(data), limits, nullcontext())
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+"""
+
+
+@pytest.mark.parametrize(("side", "entered"), [(1000, 0), (1001, 1)])
+def test_large_images_wait_for_room_and_small_ones_do_not(side: int, entered: int) -> None:
+    room = Counter()
+    fit_image(written(plain(side, 1000), "PNG"), PNG, LIMITS, room)
+    assert room.entered == entered
+
+
+@pytest.mark.parametrize("mode", ["RGB", "RGBA"])
+def test_strips_leave_no_seams(mode: str) -> None:
+    picture = noise(1500, 1400, "RGB").convert(mode)
+    whole = picture.resize((200, 187), Image.Resampling.LANCZOS)
+    sent = opened(fit(written(picture, "PNG")).data)
+    assert sent.tobytes() == whole.tobytes()
+
+
+@pytest.mark.parametrize("orientation", range(2, 9))
+def test_every_way_to_lie_is_stood_upright(orientation: int) -> None:
+    # Quarters of four colours, as wide as high: only the colours tell where they went.
+    data = lying(quarters(64), orientation)
+    sent, upright = opened(fit(data).data), ImageOps.exif_transpose(opened(data))
+    off = ImageChops.difference(sent.convert("RGB"), upright.convert("RGB"))
+    assert max(ImageStat.Stat(off).mean) < 5
 
 
 # Pillow warns of some that it reads all the same.

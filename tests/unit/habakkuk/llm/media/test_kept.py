@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from habakkuk.llm.media.kept import Kept, LeftOut
+from habakkuk.llm.media.kept import Kept, LeftOut, Whole
 from habakkuk.llm.types import Payload
 
 BIG = Payload("image/png", b"x" * 1000)
@@ -38,3 +38,11 @@ def test_held_anew_a_result_counts_once() -> None:
         kept.put("a", BIG)
     kept.put("b", BIG)
     assert kept.get("a") == BIG
+
+
+def test_that_a_file_goes_as_it_is_takes_next_to_no_place() -> None:
+    kept = Kept(2500)
+    kept.put("a", BIG)
+    kept.put("b", Whole("image/png"))
+    assert kept.get("a") == BIG
+    assert kept.get("b") == Whole("image/png")

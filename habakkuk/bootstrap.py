@@ -158,8 +158,12 @@ class Container:
         self.prices.warm()
 
     def maintain(self) -> None:
-        """Enqueue what is due today; more often changes nothing. Raises DatabaseAway."""
+        """Enqueue what is due today and sum up what is spent; more often changes nothing.
+
+        Raises DatabaseAway.
+        """
         enqueue_tidy(self.jobs, self.database, self.clock.now().date())
+        self.spend_caps.settle()
 
     def degraded(self) -> list[str]:
         """Name the parts that are away while the server goes on."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from habakkuk.conversations.budgets import caps_of, day_of, dollars, label, whose
-from habakkuk.conversations.store import spend
+from habakkuk.conversations.store import spend, spend_sums
 from habakkuk.conversations.store.spend import Asked, Day, Standing
 from habakkuk.conversations.store.usage import UsageLedger
 from habakkuk.core.clock import Clock
@@ -102,6 +102,11 @@ class SpendCaps:
     def remove_expired(self) -> int:
         """Settle what killed processes held and nobody took up; it is held no more as it is."""
         return spend.remove_expired(self._database)
+
+    def settle(self) -> None:
+        """Sum up what was spent, every few minutes; without it leave takes longer, no more."""
+        if self._caps:
+            spend_sums.settle(self._database)
 
     def _check_price(self, model: ModelRef, request: LlmRequest) -> None:
         """Refuse a model of unknown price where a cap holds: it would evade every one."""

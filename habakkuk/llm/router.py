@@ -45,7 +45,7 @@ from habakkuk.llm.profiles.models import profile_for
 from habakkuk.llm.selection import NO_MODEL
 from habakkuk.llm.types import Finished, LlmEvent, LlmRequest, ModelRef, StopReason
 
-_SHORT = "of what is left of a budget an answer may have {tokens:,} tokens now"
+_SHORT = "What is left of a budget lets an answer have {tokens:,} tokens now"
 _LEFT_OUT = "the request was too large for {ref}, so the files in it were left out"
 
 

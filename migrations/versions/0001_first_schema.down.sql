@@ -16,6 +16,7 @@ DROP TABLE api_tokens;
 DROP TABLE workers;
 DROP TABLE users;
 DROP TABLE usage;
+DROP TABLE spend_sums;
 DROP TABLE spend_holds;
 DROP TABLE spend_days;
 DROP TABLE jobs;

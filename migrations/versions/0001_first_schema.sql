@@ -78,6 +78,13 @@ CREATE TABLE spend_holds (
 );
 CREATE INDEX spend_holds_turn_id ON spend_holds (turn_id);
 
+CREATE TABLE spend_sums (
+    scope TEXT NOT NULL,
+    ends TIMESTAMP WITH TIME ZONE NOT NULL,
+    cost NUMERIC(14, 8) NOT NULL,
+    CONSTRAINT spend_sums_pkey PRIMARY KEY (scope, ends)
+);
+
 CREATE TABLE usage (
     id TEXT NOT NULL,
     at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,

@@ -41,10 +41,12 @@ _HELD = """
     WHERE h.expires > now()
 """
 # One at a time for each cap: whoever waits here sees with the next statement what was held. That is
-# planned once: the server would plan it for each day, which takes longer than to run it.
+# planned once: the server would plan it for each day, which takes longer than to run it. The plan
+# may have been made when there was nothing in the tables, and must serve when there is a lot.
 _LOCK = text("""
     SELECT pg_advisory_xact_lock(hashtextextended(:scope, 7778)),
-           set_config('plan_cache_mode', 'force_generic_plan', true)
+           set_config('plan_cache_mode', 'force_generic_plan', true),
+           set_config('enable_seqscan', 'off', true)
 """)
 # A call that can do with less than it could cost leaves three quarters of what is left to others: a
 # model that can write a lot would else let few begin at once, and each costs far less in the end.
@@ -53,17 +55,21 @@ _LOCK = text("""
 _ADMIT = text(f"""
     WITH caps AS (
         {_CAPS.format(which_agents="WHERE a.name = :agent", which_users="WHERE u.id = :user_id")}
+    ), settled AS MATERIALIZED (
+        SELECT max(ends) AS until FROM spend_sums WHERE scope = 'day'
     ), spent AS MATERIALIZED (
         SELECT coalesce(sum(u.cost), 0) AS everybody,
                coalesce(sum(u.cost) FILTER (WHERE u.user_id = :user_id), 0) AS person,
                coalesce(sum(u.cost) FILTER (WHERE u.agent = :agent), 0) AS agent
-        FROM usage u WHERE u.at >= :begins AND u.at < :ends
+        FROM settled s, usage u WHERE u.at >= GREATEST(:begins, s.until) AND u.at < :ends
     ), held AS MATERIALIZED (
         SELECT scope, sum(amount) AS amount FROM ({_HELD} AND h.id <> :id) one GROUP BY scope
     ), judged AS MATERIALIZED (
         SELECT c.scope, c.name, c.cap + coalesce(d.raised, 0) AS cap,
                CASE WHEN c.scope = 'day' THEN s.everybody
-                    WHEN c.scope LIKE 'user:%' THEN s.person ELSE s.agent END AS spent,
+                    WHEN c.scope LIKE 'user:%' THEN s.person ELSE s.agent END
+               + (SELECT coalesce(sum(b.cost), 0) FROM spend_sums b
+                  WHERE b.scope = c.scope AND b.ends > :begins AND b.ends <= :ends) AS spent,
                coalesce(h.amount, 0) AS held
         FROM caps c CROSS JOIN spent s
         LEFT JOIN held h ON h.scope = c.scope

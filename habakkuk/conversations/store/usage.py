@@ -31,9 +31,10 @@ _ADD_AND_RELEASE = text(
     "WITH released AS (DELETE FROM spend_holds WHERE id = :hold RETURNING prompt)"
     + _COLUMNS.format(
         cost="coalesce(:cost, (SELECT prompt FROM released WHERE :uncounted))",
-        else_="""UPDATE SET (provider, model, input, output, cache_read, cache_write, reasoning,
+        # It is spent now: what lies back may be summed up.
+        else_="""UPDATE SET (at, provider, model, input, output, cache_read, cache_write, reasoning,
                              searches, cost, outcome, seconds, first_token)
-            = (excluded.provider, excluded.model, excluded.input, excluded.output,
+            = (now(), excluded.provider, excluded.model, excluded.input, excluded.output,
                excluded.cache_read, excluded.cache_write, excluded.reasoning, excluded.searches,
                coalesce(excluded.cost, CASE WHEN :uncounted THEN usage.cost END),
                excluded.outcome, excluded.seconds, excluded.first_token)

@@ -1,4 +1,4 @@
-"""What keeps spending within its caps: money held for calls under way, and what a day knows."""
+"""What keeps spending within its caps: money held for calls under way, sums, and what days know."""
 
 from __future__ import annotations
 
@@ -33,6 +33,19 @@ class SpendHold(Base):
     prompt: Mapped[Decimal | None] = mapped_column(Numeric(14, 8))
     at: Mapped[Created]
     expires: Mapped[datetime]
+
+
+class SpendSum(Base):
+    """What was spent under one scope in the five minutes before `ends`: a sum over the ledger.
+
+    The newest of the scope `day` tells how far the sums go.
+    """
+
+    __tablename__ = "spend_sums"
+
+    scope: Mapped[Key]
+    ends: Mapped[datetime] = mapped_column(primary_key=True)
+    cost: Mapped[Decimal] = mapped_column(Numeric(14, 8))
 
 
 class SpendDay(Base):

@@ -71,6 +71,11 @@ def test_a_turn_that_is_taken_up_lets_go_of_what_its_killed_run_held(stack: Stac
     assert stack.container.database.run(HOLDS)[0][0] == 0
 
 
+def test_what_is_spent_is_summed_up_with_the_maintenance(stack: Stack) -> None:
+    stack.container.maintain()
+    assert stack.container.database.run(text("SELECT count(*) FROM spend_sums"))[0][0] == 1
+
+
 def test_many_turns_at_once_end_answered_or_refused_and_pass_the_budget_by_one_call(
     home: Path, database_url: str, redis_url: str, model: ModelServer
 ) -> None:
@@ -120,7 +125,7 @@ def test_a_model_without_a_price_is_no_way_around_the_budget(stack: Stack) -> No
     assert [request.body["model"] for request in stack.model.requests] == ["fake-model"]
     reply = stack.container.conversations.reply(turn)
     assert reply is not None
-    assert "not known what mine/other-model costs" in reply.body
+    assert "not known what mine/other-model costs" in reply.data["notice"]
 
 
 def test_budgets_are_shown_to_whom_they_concern(stack: Stack) -> None:

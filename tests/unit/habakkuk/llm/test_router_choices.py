@@ -167,7 +167,7 @@ def test_who_reads_a_cut_answer_hears_that_the_budget_cut_it() -> None:
     events = run(ScriptedProvider([cut]), budget=Purse(9))
     assert last(events).notices == (
         "most of it is spent",
-        "of what is left of a budget an answer may have 1,000 tokens now",
+        "What is left of a budget lets an answer have 1,000 tokens now",
     )
     assert last(run(ScriptedProvider([cut]))).notices == ()
 

@@ -27,7 +27,7 @@ _FILE_TOKENS = 2_000
 # Enough for nearly every answer, and what every model of use may be asked for.
 _ENOUGH = 8_192
 # What a model seldom passes where its provider searches for it; nobody knows how often it will.
-_SEARCHES = 5
+_SEARCHES = 10
 # A window that seems full may have a quarter left: English takes less than is reckoned.
 _LEFT = 4
 

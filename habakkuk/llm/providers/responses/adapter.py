@@ -5,20 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, ClassVar
-
-import httpx2
-import openai
-from openai._models import FinalRequestOptions
+from typing import Any
 
 from habakkuk.core.errors import LlmError
 from habakkuk.llm.contract import Endpoint, Profile
 from habakkuk.llm.providers.responses.answer import Answer
 from habakkuk.llm.providers.responses.encode import request_body
 from habakkuk.llm.providers.responses.wire import StreamEvent
-from habakkuk.llm.transport import line_timeout
 from habakkuk.llm.types import LlmRequest, Message, ModelRef, Opaque
-from habakkuk.llm.wire.exchange import SdkErrors, StreamProvider
+from habakkuk.llm.wire.openai_sdk import OpenAISdkProvider
 from habakkuk.llm.wire.outgoing import made_by
 from habakkuk.llm.wire.refusals import Plainer
 from habakkuk.llm.wire.sse import Event
@@ -43,43 +38,14 @@ def warm() -> None:
     StreamEvent.model_validate({"delta": ""})
 
 
-class ResponsesProvider(StreamProvider[StreamEvent]):
+class ResponsesProvider(OpenAISdkProvider[StreamEvent]):
     """One endpoint that speaks Responses."""
 
     service = "Responses"
-    address = "which often ends in /v1"
-    errors: ClassVar[SdkErrors] = SdkErrors(openai.OpenAIError, openai.APIStatusError)
+    path = "/responses"
     bad_seal = _BAD_SEAL
     # Off once the service refused them.
     _summaries = True
-
-    def _make_client(self, http: httpx2.Client) -> openai.OpenAI:
-        endpoint = self._endpoint
-        client = openai.OpenAI(
-            api_key=endpoint.api_key or "none",
-            base_url=endpoint.base_url,
-            max_retries=0,
-            timeout=line_timeout(endpoint.stall_timeout),
-            default_headers=endpoint.headers,
-            http_client=http,
-        )
-        # The SDK takes these from the environment, and would send them to any service.
-        client.organization = None
-        client.project = None
-        return client
-
-    def _empty_request(self) -> httpx2.Request:
-        # What takes the SDK's own header away where there is no key to send.
-        headers: Any = {"Authorization": openai.Omit()} if self._keyless("authorization") else {}
-        options = FinalRequestOptions(method="post", url="/responses", headers=headers)
-        request: httpx2.Request = self._client._build_request(
-            self._client._prepare_options(options)
-        )
-        return request
-
-    def _status_error(self, response: httpx2.Response) -> Exception:
-        error: Exception = self._client._make_status_error_from_response(response)
-        return error
 
     def _body(self, model: str, request: LlmRequest, profile: Profile) -> dict[str, Any]:
         ref = ModelRef(self._endpoint.name, model)

@@ -69,7 +69,7 @@ def test_the_output_is_what_the_model_may_write(model: str, asked: int | None, o
     assert reckon(ModelRef.parse(model), request).most.output == output
 
 
-@pytest.mark.parametrize(("model", "searches"), [("anthropic/claude-sonnet-5-5", 5), ("mine/m", 0)])
+@pytest.mark.parametrize(("model", "searches"), [("anthropic/claude-sonnet-5-5", 10), ("mine/m", 0)])
 def test_a_model_that_may_search_is_reckoned_to(model: str, searches: int) -> None:
     ref = ModelRef.parse(model)
     assert reckon(ref, LlmRequest("", (), web=True)).most.searches == searches

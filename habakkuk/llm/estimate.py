@@ -24,9 +24,13 @@ from habakkuk.llm.types import (
 _BYTES_A_TOKEN = 3
 # An image of the usual size, or the text of a page.
 _FILE_TOKENS = 2_000
-# Enough for nearly every answer, and what every model of use may be asked for.
+# Enough for nearly every answer, and what every model of use may be asked for; and where it is
+# asked to think hard, which is written too: Gemini 2.5 is given 24,576 tokens for that alone.
 _ENOUGH = 8_192
-# What a model seldom passes where its provider searches for it; nobody knows how often it will.
+_ENOUGH_FOR_THOUGHT = 32_768
+_HARD = frozenset({"high", "xhigh", "max"})
+# The most that is asked for: ten searches and pages at OpenAI, five searches at Anthropic. Google
+# takes no limit.
 _SEARCHES = 10
 # A window that seems full may have a quarter left: English takes less than is reckoned.
 _LEFT = 4
@@ -44,8 +48,7 @@ def reckon(model: ModelRef, request: LlmRequest) -> Reckoned:
     """Return what a call may use, nothing of it from a cache.
 
     Exact in nothing: the prompt is measured by its bytes. The output is what the request allows;
-    where it says nothing, what the model can write at all, within its window. Searches are a
-    guess: a service sets no end to them that holds everywhere.
+    where it says nothing, what the model can write at all, within its window.
     """
     profile = profile_for(model)
     prompt = _prompt(request)
@@ -57,7 +60,8 @@ def reckon(model: ModelRef, request: LlmRequest) -> Reckoned:
     window = profile.context_window
     if window is not None:
         output = min(output, max(window - prompt, min(window // _LEFT, _ENOUGH)))
-    return Reckoned(Usage(prompt, output, searches=searches), min(output, _ENOUGH))
+    enough = _ENOUGH_FOR_THOUGHT if request.effort in _HARD else _ENOUGH
+    return Reckoned(Usage(prompt, output, searches=searches), min(output, enough))
 
 
 def _prompt(request: LlmRequest) -> int:

@@ -70,9 +70,9 @@ def test_the_prompt_is_paid_before_what_is_written(till: Callable[..., Till]) ->
 
 
 def test_searches_are_paid_before_what_is_written(till: Callable[..., Till]) -> None:
-    """Five of them cost 5 cents at OpenAI; of the other $1.95 a quarter buys 32,500 tokens."""
+    """Ten of them cost 10 cents at OpenAI; of the other $1.90 a quarter buys 31,666 tokens."""
     one = till(budgets={"day": 2}, pricing=PRICE)
-    assert one.caps.admit(GPT, replace(OPEN, web=True), Interrupt()).max_tokens == 32_500
+    assert one.caps.admit(GPT, replace(OPEN, web=True), Interrupt()).max_tokens == 31_666
 
 
 def test_where_no_cap_holds_nothing_is_limited(till: Callable[..., Till]) -> None:

@@ -69,7 +69,9 @@ def test_the_output_is_what_the_model_may_write(model: str, asked: int | None, o
     assert reckon(ModelRef.parse(model), request).most.output == output
 
 
-@pytest.mark.parametrize(("model", "searches"), [("anthropic/claude-sonnet-5-5", 10), ("mine/m", 0)])
+@pytest.mark.parametrize(
+    ("model", "searches"), [("anthropic/claude-sonnet-5-5", 10), ("mine/m", 0)]
+)
 def test_a_model_that_may_search_is_reckoned_to(model: str, searches: int) -> None:
     ref = ModelRef.parse(model)
     assert reckon(ref, LlmRequest("", (), web=True)).most.searches == searches
@@ -82,6 +84,13 @@ def test_the_output_is_within_the_window_beside_the_prompt() -> None:
     assert reckon(ModelRef("openai", "gpt-4o"), full).most.output == 8_192
     nearly = LlmRequest("x" * 3 * 115_000, ())
     assert reckon(ModelRef("openai", "gpt-4o"), nearly).most.output == 13_000
+
+
+@pytest.mark.parametrize(("effort", "least"), [(None, 8_192), ("low", 8_192), ("high", 32_768)])
+def test_who_is_to_think_hard_is_given_room_for_it(effort: str | None, least: int) -> None:
+    """Gemini 2.5 thinks up to 24,576 tokens then, and they are part of what it may write."""
+    request = LlmRequest("", (), effort=effort)
+    assert reckon(ModelRef("gemini", "gemini-2.5-pro"), request).least_output == least
 
 
 @pytest.mark.parametrize(("asked", "least"), [(None, 8_192), (50_000, 50_000), (100, 100)])

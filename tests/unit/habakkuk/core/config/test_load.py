@@ -273,7 +273,7 @@ def test_money_is_read_as_it_is_written() -> None:
         ("budgets: {day: .inf}", "budgets.day: write an amount in US dollars"),
         ("budgets: {day: yes}", "budgets.day: write an amount in US dollars"),
         ("budgets: {day: 2 USD}", "budgets.day: write an amount in US dollars"),
-        ("budgets: {week: 1}", "did you mean|known keys: agents, day, users"),
+        ("budgets: {week: 1}", "did you mean|known keys: agents, day, unpriced, users"),
         ("budgets: {agents: {nobody: 1}}", "budgets.agents.nobody: there is no such agent"),
         ("pricing: {m: {input: 1}}", "pricing.m.output: field required"),
         ("pricing: {a b: {input: 1, output: 1}}", "write how the names of models begin"),

@@ -10,6 +10,7 @@ from habakkuk.agent import notices
 from habakkuk.agent.begin import begin
 from habakkuk.agent.calls import StepCalls
 from habakkuk.agent.closing import STOPPED_TEXT, close_turn
+from habakkuk.agent.compaction.plan import begins_turn
 from habakkuk.agent.compaction.window import Window
 from habakkuk.agent.endings import Ending, append, end_turn, visible
 from habakkuk.agent.guard import circle, noted
@@ -180,12 +181,13 @@ class _Turn:
         run = self._run
         database, session = run.context.database, run.turn.session_id
         shown = known or transcript.from_compaction(database, session)
-        own = [item for item in shown.messages if item.job_id == run.turn.id]
+        own = own_of(shown.messages, run.turn.id)
         self._step = max((item.step for item in own), default=-1) + 1
         self._asked = sum(1 for item in own if item.message.role is Role.ASSISTANT)
-        if shown.request is not None and shown.request.job_id == run.turn.id:
+        request = shown.request
+        if request is not None and request.job_id == run.turn.id:
             # A part of this very turn is summed up.
-            self._asked = transcript.asked(database, session, run.turn.id)
+            self._asked = transcript.asked(database, session, run.turn.id, request.step)
         self._chain, passed_over = run.models()
         self._notes += [note for item in own for note in item.notices]
         self._notes += [passed_over] if passed_over else []
@@ -208,7 +210,7 @@ class _Turn:
 
     def _own_messages(self) -> list[Message]:
         """Return the messages of this turn alone, those that are shown."""
-        return [item.message for item in self._window.stored if item.job_id == self._run.turn.id]
+        return [item.message for item in own_of(self._window.stored, self._run.turn.id)]
 
     @property
     def _last(self) -> Message:
@@ -322,6 +324,16 @@ class _Turn:
         notice = self._told(reason, _RETRY)
         ending = Ending(Outcome.FAILED, self._step, (), "", notice, {"retry": True}, reason)
         end_turn(self._run, ending)
+
+
+def own_of(stored: Sequence[StoredMessage], turn_id: str) -> Sequence[StoredMessage]:
+    """Return what is of a turn itself, its request first where that is kept.
+
+    A session that came with a history has that from its first turn's job, too: it is no step of it.
+    """
+    own = [item for item in stored if item.job_id == turn_id]
+    requests = [place for place, item in enumerate(own) if begins_turn(item.message)]
+    return own[requests[-1] :] if requests else own
 
 
 def _meta(finished: Finished) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Sequence
 
 from habakkuk.core.errors import Invalid
@@ -16,6 +17,8 @@ from habakkuk.llm.types import EFFORTS, ModelRef
 # The word that takes a choice back.
 DEFAULT = "default"
 _NEAR = 3
+# As config.yaml takes them; what stands for a character that cannot be stored is none.
+_NAME = re.compile(r"[^\s\ufffd]+")
 _LONGEST = 300
 
 
@@ -35,8 +38,12 @@ def choose_model(selection: Selection, text: str) -> ModelRef:
     Raises Invalid, which names what is near or the key that is missing.
     """
     wanted = text.strip()
-    if not wanted or len(wanted) > _LONGEST or not wanted.isprintable():
-        raise Invalid("name a model as provider/model")
+    if (
+        not wanted
+        or len(wanted) > _LONGEST
+        or not (wanted.isprintable() and _NAME.fullmatch(wanted))
+    ):
+        raise Invalid("name a model as provider/model, without spaces")
     provider, _, model = wanted.partition("/")
     endpoint = selection.endpoints.get(provider)
     if endpoint is not None and endpoint.missing_key:

@@ -297,3 +297,7 @@ class Cooldowns(Protocol):
     def rest(self, who: str, seconds: float) -> None:
         """Let `who` rest."""
         ...
+
+    def wake(self, who: str) -> None:
+        """End a rest: `who` has answered."""
+        ...

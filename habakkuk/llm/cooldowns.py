@@ -31,9 +31,13 @@ class SharedCooldowns:
 
     def resting(self, provider: str) -> float:
         """Return for how many seconds yet `provider` should not be called; 0 when it may."""
+        now, shared = self._clock.monotonic(), self._shared(provider)
         with self._lock:
-            own = self._until.get(provider, 0.0) - self._clock.monotonic()
-        return max(0.0, own, self._shared(provider))
+            if shared > 0:
+                # So that its answer can end the rest, whoever began it.
+                self._until.setdefault(provider, now + shared)
+            own = self._until.get(provider, 0.0) - now
+        return max(0.0, own, shared)
 
     def rest(self, provider: str, seconds: float) -> None:
         """Let `provider` rest; a longer rest that it already has stays."""
@@ -54,6 +58,14 @@ class SharedCooldowns:
 
         with suppress(RedisAway):
             self._gate.call(spread)
+
+    def wake(self, provider: str) -> None:
+        """End a rest that this process knows of."""
+        with self._lock:
+            known = self._until.pop(provider, None)
+        if known is not None:
+            with suppress(RedisAway):
+                self._gate.call(lambda client: client.delete(_KEY + provider))
 
     def _shared(self, provider: str) -> float:
         try:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -20,7 +22,7 @@ from habakkuk.llm.contract import (
     Refused,
     RequestTooLarge,
 )
-from habakkuk.llm.types import ModelRef
+from habakkuk.llm.types import LlmRequest, ModelRef
 
 TRANSIENT = (RateLimited, Overloaded, NetworkFailed)
 # What another key of the same provider can mend.
@@ -38,6 +40,7 @@ MENDABLE = (
     NetworkFailed,
 )
 _Draw = Callable[[float], float]
+_MOST_REFUSED = 1_024
 
 
 def draw(longest: float) -> float:
@@ -87,6 +90,31 @@ class NoCooldowns:
     def rest(self, who: str, seconds: float) -> None:
         """Forget it."""
 
+    def wake(self, who: str) -> None:
+        """Do nothing: nobody rests."""
+
+
+class RefusedFiles:
+    """Which files of which sessions a model would not take. Thread-safe, and bounded."""
+
+    def __init__(self) -> None:
+        """Know of none."""
+        self._lock = threading.Lock()
+        self._known: OrderedDict[tuple[ModelRef, str], frozenset[str]] = OrderedDict()
+
+    def add(self, ref: ModelRef, request: LlmRequest) -> None:
+        """Remember the files of a request that was refused with them."""
+        with self._lock:
+            self._known[ref, request.cache_key or ""] = frozenset(request.payloads)
+            while len(self._known) > _MOST_REFUSED:
+                self._known.popitem(last=False)
+
+    def knows(self, ref: ModelRef, request: LlmRequest) -> bool:
+        """Whether every file of a request was refused before; a new one is tried."""
+        with self._lock:
+            refused = self._known.get((ref, request.cache_key or ""), frozenset())
+        return bool(request.payloads) and refused.issuperset(request.payloads)
+
 
 class Rota:
     """Who is asked in which order: those that rest come last, which is better than not at all."""
@@ -98,12 +126,18 @@ class Rota:
 
     def models(
         self, chain: Sequence[ModelRef], keys: Callable[[str], Sequence[str]]
-    ) -> list[ModelRef]:
-        """Return the chain in the order in which it is asked."""
+    ) -> tuple[list[ModelRef], dict[ModelRef, float]]:
+        """Return the chain in the order in which it is asked, and who rests for how long."""
         if len(chain) == 1:
-            return list(chain)
-        resting = {name: self._rests(name, keys(name)) for name in {ref.provider for ref in chain}}
-        return sorted(chain, key=lambda ref: resting[ref.provider])
+            return list(chain), {}
+        names = {ref.provider for ref in chain}
+        left = {name: self._rests(name, keys(name)) for name in names}
+        resting = {ref: left[ref.provider] for ref in chain if left[ref.provider] > 0}
+        return sorted(chain, key=lambda ref: ref in resting), resting
+
+    def woke(self, provider: str) -> None:
+        """Note that a provider has answered."""
+        self._cooldowns.wake(provider)
 
     def keys(self, provider: str, keys: Sequence[str]) -> list[int]:
         """Return the places of a provider's keys in the order in which they are tried."""
@@ -122,12 +156,11 @@ class Rota:
         if isinstance(error, TRANSIENT):
             self._cooldowns.rest(provider, error.retry_after or self._policy.rest)
 
-    def _rests(self, provider: str, keys: Sequence[str]) -> bool:
-        if self._cooldowns.resting(provider) > 0:
-            return True
-        return len(keys) > 1 and all(
-            self._cooldowns.resting(_who(provider, key)) > 0 for key in keys
-        )
+    def _rests(self, provider: str, keys: Sequence[str]) -> float:
+        left = self._cooldowns.resting(provider)
+        if left <= 0 and len(keys) > 1:
+            left = min(self._cooldowns.resting(_who(provider, key)) for key in keys)
+        return left
 
 
 def _who(provider: str, key: str) -> str:

@@ -11,7 +11,7 @@ answer to, so a retry after it is safe, and a display may show the thinking of b
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Protocol, cast
@@ -36,6 +36,7 @@ from habakkuk.llm.policy import (
     MENDABLE,
     OF_ONE_KEY,
     NoCooldowns,
+    RefusedFiles,
     RetryPolicy,
     Rota,
     draw,
@@ -46,7 +47,7 @@ from habakkuk.llm.selection import NO_MODEL
 from habakkuk.llm.types import Finished, LlmEvent, LlmRequest, ModelRef, StopReason
 
 _SHORT = "What is left of a budget lets an answer have {tokens:,} tokens now"
-_LEFT_OUT = "the request was too large for {ref}, so the files in it were left out"
+_LEFT_OUT = "{ref} could not take the files of this conversation, so they were left out: {why}"
 
 
 class Providers(Protocol):
@@ -83,7 +84,10 @@ class _Asked:
 
 
 class Router:
-    """Retries, turns keys, falls back, and reports calls. Thread-safe; keeps nothing itself."""
+    """Retries, turns keys, falls back, and reports calls. Thread-safe.
+
+    It keeps only which files a model would not take, so that they do not go there with every turn.
+    """
 
     def __init__(
         self,
@@ -105,6 +109,7 @@ class Router:
         self._rota = Rota(ports.cooldowns or NoCooldowns(), self._policy)
         self._profiles = profiles
         self._draw = draw
+        self._refused = RefusedFiles()
 
     def stream(
         self, chain: Sequence[ModelRef], request: LlmRequest, interrupt: Interrupt
@@ -117,12 +122,14 @@ class Router:
         if not chain:
             raise ModelMissing(NO_MODEL)
         first, failures = chain[0], list[tuple[ModelRef, LlmError]]()
-        for ref in self._rota.models(chain, self._providers.keys):
+        order, resting = self._rota.models(chain, self._providers.keys)
+        for ref in order:
             asked = self._asked(ref, request, interrupt)
             try:
                 for event in self._ask(asked):
                     if isinstance(event, Finished):
-                        yield _told(event, failures, asked.notices)
+                        self._rota.woke(ref.provider)
+                        yield _told(event, [*failures, *_passed(chain, ref, resting)], asked)
                         return
                     yield event
             except MENDABLE as error:
@@ -141,6 +148,8 @@ class Router:
         screened = Screened(request)
         if self._screen is not None:
             screened = self._screen.fit(request, ref, profile)
+            if self._refused.knows(ref, screened.request):
+                screened = Screened(self._screen.without_files(request))
         return _Asked(ref, profile, screened.request, interrupt, list(screened.notices))
 
     def _ask(self, asked: _Asked) -> Iterator[LlmEvent]:
@@ -152,8 +161,9 @@ class Router:
             if bare is None:
                 # There is nothing but text to make shorter.
                 raise ContextOverflow(str(error)) from error
+            self._refused.add(asked.ref, asked.request)
             asked.request = bare
-            asked.notices.append(_LEFT_OUT.format(ref=asked.ref))
+            asked.notices.append(_LEFT_OUT.format(ref=asked.ref, why=error))
         else:
             return
         yield from self._with_keys(asked)
@@ -235,12 +245,29 @@ def _bounds(asked: _Asked, attempt: Attempt, finished: Finished) -> list[str]:
     return [_SHORT.format(tokens=tokens)]
 
 
+def _passed(
+    chain: Sequence[ModelRef], answered: ModelRef, resting: Mapping[ModelRef, float]
+) -> list[tuple[ModelRef, str]]:
+    """Return who would have been asked before the one that answered, and rests."""
+    before = chain[: chain.index(answered)]
+    return [
+        (ref, f"rests for {resting[ref]:.0f} s after a failure") for ref in before if ref in resting
+    ]
+
+
 def _told(
-    finished: Finished, failures: Sequence[tuple[ModelRef, LlmError]], notices: Sequence[str]
+    finished: Finished, failures: Sequence[tuple[ModelRef, object]], asked: _Asked
 ) -> Finished:
     """Return the answer with who failed before it, and what its user should know."""
-    failed = tuple(f"{ref} failed ({error}); {finished.model} answered" for ref, error in failures)
-    return replace(finished, failed=failed, notices=(*notices, *finished.notices))
+    told = {
+        ref: f"{ref} {why}; {finished.model} answered"
+        if isinstance(why, str)
+        else f"{ref} failed ({why}); {finished.model} answered"
+        for ref, why in failures
+    }
+    return replace(
+        finished, failed=tuple(told.values()), notices=(*asked.notices, *finished.notices)
+    )
 
 
 class _Closable(Protocol):

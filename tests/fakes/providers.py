@@ -96,3 +96,7 @@ class RecordingCooldowns:
     def rest(self, provider: str, seconds: float) -> None:
         """Set it."""
         self.rests[provider] = seconds
+
+    def wake(self, provider: str) -> None:
+        """End its rest."""
+        self.rests.pop(provider, None)

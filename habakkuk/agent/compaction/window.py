@@ -164,7 +164,8 @@ class Window:
         budget = self._budget(min(self._room.limit or self.tokens, self.tokens // 2))
         found = self._plan(budget)
         try:
-            return self._cut(found, budget)
+            # Whatever is said of the model, it does not take as much as this.
+            return self._cut(found, budget, min(self._room.takes or self.tokens, self.tokens) // 2)
         except NoSummary as failure:
             return self._drop(found, budget, failure)
 
@@ -200,11 +201,11 @@ class Window:
         ours, counted = of_messages(self.messages), self.tokens - self._room.fixed()
         return int(limit * min(1.0, ours / max(1, counted))) // _KEPT
 
-    def _cut(self, found: Plan, budget: int) -> Shortened | None:
-        """Record a cut with its summary. Raises NoSummary."""
+    def _cut(self, found: Plan, budget: int, takes: int | None = None) -> Shortened | None:
+        """Record a cut with its summary. Raises NoSummary. `takes`: less than is known of it."""
         if not found.shortens:
             return None
-        summary = self._summed_up(found, budget)
+        summary = self._summed_up(found, budget, takes or self._room.takes or budget * _KEPT)
         record = record_of(found, summary)
         if self._length(record) >= of_messages(self.messages):
             raise NoSummary("the summary is longer than what it stands for", passing=False)
@@ -242,14 +243,13 @@ class Window:
         request = self._shown.request
         return [*([request] if request is not None else []), *self._stored]
 
-    def _summed_up(self, found: Plan, budget: int) -> str:
+    def _summed_up(self, found: Plan, budget: int, takes: int) -> str:
         """Return the summary of what is folded and of the one before. Raises NoSummary."""
         if not found.folded:
             return self._summary
         room = self._room
         # Half of what the model takes leaves room for its answer, and for a wrong guess.
-        takes = (room.takes or budget * _KEPT) // 2
-        request = summary_request(self._summary, found.folded, takes, room.labels)
+        request = summary_request(self._summary, found.folded, takes // 2, room.labels)
         answer = asked_for(room.models, room.chain, request, room.context.interrupt)
         return shortened(answer, max(_SHORTEST_SUMMARY, budget * _CHARACTERS))
 

@@ -51,7 +51,7 @@ _SINCE = text("""
 """)
 _ASKED = text("""
     SELECT count(*) AS n FROM messages
-    WHERE session_id = :session_id AND job_id = :job_id AND role = 'assistant'
+    WHERE session_id = :session_id AND job_id = :job_id AND role = 'assistant' AND step > :step
 """)
 _LAST = text("""
     SELECT seq, job_id, step, role, CAST(blocks AS text) AS blocks FROM messages
@@ -117,9 +117,10 @@ def cut(stored: Sequence[StoredMessage], record: Compaction, number: int) -> Tra
     return Transcript(kept, record, request, number)
 
 
-def asked(database: Database, session_id: str, job_id: str) -> int:
-    """Return how often a turn's model has answered, compacted or not."""
-    return int(database.run(_ASKED, session_id=session_id, job_id=job_id)[0].n)
+def asked(database: Database, session_id: str, job_id: str, step: int) -> int:
+    """Return how often a turn's model has answered after a step, compacted or not."""
+    rows = database.run(_ASKED, session_id=session_id, job_id=job_id, step=step)
+    return int(rows[0].n)
 
 
 def last(work: Work, session_id: str) -> StoredMessage | None:

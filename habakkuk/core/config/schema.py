@@ -70,14 +70,12 @@ PublicUrl = Annotated[
     str,
     _written(r"https?://[^/\s]+", 'write a URL without a path, such as "https://chat.example.org"'),
 ]
-Variable = Annotated[
-    str,
-    _written(
-        r"[A-Za-z_][A-Za-z0-9_]*",
-        'write the name of the variable that holds the secret, such as "OPENAI_API_KEY", never the'
-        " secret itself",
-    ),
-]
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_VARIABLE_ADVICE = (
+    'write the name of the variable that holds the secret, such as "OPENAI_API_KEY", never the'
+    " secret itself"
+)
+Variable = Annotated[str, _written(_VARIABLE.pattern, _VARIABLE_ADVICE)]
 ModelPattern = Annotated[
     str,
     _written(
@@ -86,6 +84,33 @@ ModelPattern = Annotated[
     ),
 ]
 Dollars = Annotated[Decimal, BeforeValidator(_dollars)]
+
+
+def _compact_at(value: int) -> int:
+    if value != -1 and value < _SHORTEST_SESSION:
+        raise ValueError(
+            f"write a number of tokens of at least {_SHORTEST_SESSION:,}, or -1 for never"
+        )
+    return value
+
+
+# Less than this is taken by the prompt, the tools and one turn: each would be summed up.
+_SHORTEST_SESSION = 2_000
+CompactAt = Annotated[int, AfterValidator(_compact_at)]
+
+
+def _variables(value: object) -> object:
+    """Take one name or several; each is checked as one."""
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list | tuple) or not names:
+        raise ValueError("write the name of a variable, or a list of such names")
+    for name in names:
+        if not isinstance(name, str) or _VARIABLE.fullmatch(name) is None:
+            raise ValueError(_VARIABLE_ADVICE)
+    return tuple(names)
+
+
+Variables = Annotated[tuple[str, ...], BeforeValidator(_variables)]
 Slots = Annotated[int, Field(ge=1, le=1024)]
 
 
@@ -103,7 +128,7 @@ class ProviderConfig(_Section):
     type: str | None = None
     preset: str | None = None
     base_url: Url | None = None
-    api_key_env: Variable | Annotated[list[Variable], Field(min_length=1)] | None = None
+    api_key_env: Variables = ()
     timeout: Duration = 600.0
     first_byte_timeout: Duration = 300.0
     stall_timeout: Duration = 120.0
@@ -113,10 +138,7 @@ class ProviderConfig(_Section):
     @property
     def key_variables(self) -> tuple[str, ...]:
         """The variables that hold its keys, the first choice first."""
-        named = self.api_key_env
-        if named is None:
-            return ()
-        return tuple(named) if isinstance(named, list) else (named,)
+        return self.api_key_env
 
 
 class PermissionMode(StrEnum):
@@ -140,7 +162,7 @@ class AgentConfig(_Section):
     fallbacks: list[ModelName] = []
     fallback_notice: bool = True
     web: bool = True
-    compact_at: int | None = Field(default=None, ge=-1)
+    compact_at: CompactAt | None = None
     permissions: Annotated[PermissionMode, Field(strict=False)] = PermissionMode.WORKSPACE
     toolsets: list[Name] = ["core"]
     prompt: str | None = Field(default=None, max_length=100_000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -322,3 +323,21 @@ def test_a_chosen_model_that_is_gone_is_passed_over_and_said(stack: Stack) -> No
     reply = stack.reply(say(stack, "still there?"))
     assert "still there?" in reply.body
     assert "passed over" in reply.data["notice"]
+
+
+def test_the_summary_after_an_overflow_is_asked_with_less_than_was_refused(stack: Stack) -> None:
+    """A server with a shorter window than is known of its model."""
+
+    def script(request: Recorded) -> Reply | None:
+        if len(json.dumps(request.body)) < 12_000:
+            return scripted(request)
+        error = b'{"error": {"code": "context_length_exceeded", "message": "too long"}}'
+        return Reply([error], status=400, content_type="application/json")
+
+    stack.model.script = script
+    stack.start()
+    admitted = grow(stack, 12, "never")
+    assert stack.ended(admitted).outcome is Outcome.ANSWERED
+    records = compactions.of_session(stack.container.database, admitted.session_id)
+    assert records
+    assert all(SUMMARY in record.summary for record in records)

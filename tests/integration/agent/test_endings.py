@@ -356,3 +356,19 @@ def test_a_turn_that_used_up_its_tokens_stops_with_what_it_did(
     assert re.fullmatch(r"Stopped after [\d,]+ tokens without a final answer\. What was .*", body)
     assert len(stack.model.requests) == 1
     assert len(stack.trace("effects.log", "thrifty")) == 1
+
+
+def test_absurd_counts_cost_no_answer(stack: Stack) -> None:
+    counts = {"prompt_tokens": -5, "completion_tokens": 1_000_000_000_000}
+    parts = [chunk({"content": "all said"}), chunk({}, "stop", usage=counts), DONE]
+    assert answered(stack, Reply(parts)).body == "all said"
+    assert len(stack.model.requests) == 1
+
+
+def test_a_history_that_came_along_is_no_step_of_the_turn(stack: Stack) -> None:
+    """Clients of /v1 send the whole conversation each time."""
+    stack.start()
+    said = {"type": "text", "text": "said before"}
+    seed = [{"role": role, "blocks": [said]} for _ in range(60) for role in ("user", "assistant")]
+    admitted = stack.say("[[tool look {}]] the end", seed=seed)
+    assert stack.ended(admitted).outcome is Outcome.ANSWERED

@@ -52,3 +52,11 @@ def test_without_redis_a_process_still_knows_its_own(
     assert mine.resting("a") > 25.0
     mine.rest("b", seconds)
     assert mine.resting("b") > 25.0
+
+
+def test_an_answer_ends_the_rest_for_every_process(redis_url: str) -> None:
+    first, second = process(redis_url), process(redis_url)
+    first.rest("openai", 60)
+    assert second.resting("openai") > 0
+    second.wake("openai")
+    assert process(redis_url).resting("openai") == 0

@@ -61,3 +61,9 @@ def test_nobody_rests_longer_than_an_hour(alone: SharedCooldowns) -> None:
 def test_no_time_is_no_rest(alone: SharedCooldowns, seconds: float) -> None:
     alone.rest("a", seconds)
     assert alone.resting("a") == 0.0
+
+
+def test_an_answer_ends_a_rest(alone: SharedCooldowns) -> None:
+    alone.rest("openai", 60)
+    alone.wake("openai")
+    assert alone.resting("openai") == 0.0

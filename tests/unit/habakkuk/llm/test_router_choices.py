@@ -240,3 +240,50 @@ def test_an_unknown_provider_is_found_out_before_leave_is_asked() -> None:
     with pytest.raises(KeyError):
         list(Router(ProviderTable({}), Ports(budget=purse)).stream((A,), REQUEST, NoWaits()))
     assert purse.given == 0
+
+
+# Who rests.
+
+
+def test_a_model_that_rests_is_named_when_another_answers() -> None:
+    """The person who chose it must not think that it answered."""
+    a, b = ScriptedProvider(answering("a", A)), ScriptedProvider(answering("b", B))
+    found = last(run(a, b, cooldowns=RecordingCooldowns(["a"])))
+    assert found.failed == ("a/one rests for 60 s after a failure; b/two answered",)
+
+
+def test_an_answer_ends_the_rest_of_its_provider() -> None:
+    cooldowns = RecordingCooldowns(["a", "b"])
+    run(
+        ScriptedProvider(answering("a", A)),
+        ScriptedProvider(answering("b", B)),
+        cooldowns=cooldowns,
+    )
+    assert cooldowns.rests == {"b": 60.0}
+
+
+# Files that were refused.
+
+
+class Pictures(OnePicture):
+    """A screen whose request has the files that its text names."""
+
+    def fit(self, request: LlmRequest, model: ModelRef, profile: Profile) -> Screened:
+        names = request.messages[0].text.split()
+        return Screened(
+            replace(request, payloads={name: Payload("image/png", b"x") for name in names})
+        )
+
+
+def test_refused_files_do_not_go_out_again_in_their_session() -> None:
+    a = ScriptedProvider([too_large()], answering("yes", A))
+    router = Router(ProviderTable({"a": a}), Ports(screen=Pictures()))
+    for said in ("one", "one", "one two"):
+        asked = replace(REQUEST, messages=(Message(Role.USER, (Text(text=said),)),), cache_key="s")
+        list(router.stream((A,), asked, NoWaits()))
+    assert [sorted(request.payloads) for _, request, _ in a.requests] == [
+        ["one"],
+        [],
+        [],
+        ["one", "two"],
+    ]

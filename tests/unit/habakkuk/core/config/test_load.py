@@ -35,7 +35,7 @@ def test_the_documented_minimal_file_is_read() -> None:
     assert config.agents["habakkuk"].model == "mine/some-model"
     assert config.agents["habakkuk"].permissions is PermissionMode.WORKSPACE
     assert config.providers["mine"].base_url == "http://127.0.0.1:9100/v1"
-    assert config.providers["mine"].api_key_env == "MY_KEY"
+    assert config.providers["mine"].key_variables == ("MY_KEY",)
 
 
 @pytest.mark.parametrize("text", ["", "# only a comment\n", "---\n"])

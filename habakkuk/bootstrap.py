@@ -274,7 +274,7 @@ def _add_handlers(container: Container) -> None:
         TurnHandler(ports),
         CompactHandler(ports),
         DeliveryHandler(container.channels, container.clock, undeliverable),
-        TidyHandler(container.blobs, container.spend_caps),
+        TidyHandler(container.database, container.blobs, container.spend_caps),
     )
     for handler in handlers:
         if container.handlers.setdefault(handler.kind, handler) is not handler:

@@ -6,6 +6,7 @@ import hashlib
 import os
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,14 +27,26 @@ class Blobs:
         self._database = database
         self._failpoints = failpoints
 
-    def put(self, data: bytes, mime: str) -> str:
-        """Store bytes and return their id. A kill leaves a temporary file at most."""
-        blob = hashlib.sha256(data).hexdigest()
+    def put(self, data: bytes, mime: str, session_id: str | None = None) -> str:
+        """Store bytes and return their id. A kill leaves a temporary file at most.
+
+        What no row names within a day is removed; with a `session_id`, while that session is there.
+        """
+        blob = self.write(data)
+        self._failpoints.hit("blob.file.after")
+        store.add(self._database, blob, len(data), mime, session_id)
+        # Its removal may have come between; the row has waited for the end of that.
+        return self.write(data, blob)
+
+    def write(self, data: bytes, blob: str | None = None) -> str:
+        """Write the file of `put` alone, for a thread that may not use the database; return its id.
+
+        `blob` is the id where it is known.
+        """
+        blob = blob or hashlib.sha256(data).hexdigest()
         path = self._path(blob)
         if not path.exists():
             self._write(path, data)
-        self._failpoints.hit("blob.file.after")
-        store.add(self._database, blob, len(data), mime)
         return blob
 
     def get(self, blob: str) -> bytes:
@@ -44,6 +57,15 @@ class Blobs:
             return self._path(blob).read_bytes()
         except FileNotFoundError as error:
             raise NotFound(f"the file {blob[:12]} is missing below {self._folder}") from error
+
+    def remove(self, blobs: Sequence[str], older: float) -> int:
+        """Remove those not stored for `older` seconds, which nothing may name; return how many."""
+        with self._database.transaction() as work:
+            gone = store.remove(work, blobs, older)
+            # While the rows are locked: who stores the same meanwhile waits, and writes it again.
+            for blob in gone:
+                self._path(blob).unlink(missing_ok=True)
+        return len(gone)
 
     def remove_parts(self, older: float) -> int:
         """Remove what a kill left half written more than `older` seconds ago; return how many.

@@ -241,6 +241,10 @@ class Gateway:
         if inbound.cursor is not None:
             store.save_cursor(work, inbound.address, inbound.cursor)
 
+    def check(self, inbound: Inbound) -> None:
+        """Raise Invalid for what `admit` would refuse by itself: before its files are stored."""
+        self._check(cleaned(inbound))
+
     def check_text(self, text: str, *, files: int = 0) -> None:
         """Raise Invalid for a message that is too large, or empty and without files."""
         size = len(text.encode())

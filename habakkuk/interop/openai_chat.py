@@ -74,14 +74,19 @@ class CompletionError(BaseModel):
 class Ask:
     """A request understood: the text and files to answer, and what a new session starts with.
 
-    `stored` are all the files that must be stored before, those of earlier messages among them.
+    `given` holds the bytes of `files`, `earlier` those of the files that the seed names.
     """
 
     text: str
     seed: list[dict[str, Any]] = field(default_factory=list)
-    fingerprint: str = ""
     files: tuple[Attached, ...] = ()
-    stored: tuple[IncomingFile, ...] = ()
+    given: tuple[IncomingFile, ...] = ()
+    earlier: tuple[IncomingFile, ...] = ()
+
+    def fingerprint(self, model: str) -> str:
+        """Return what tells requests to a model apart that carry one Idempotency-Key."""
+        files = [(file.blob, file.mime, file.name) for file in self.files]
+        return derive("req", orjson.dumps([model, self.seed, self.text, files]).decode())
 
 
 @dataclass(frozen=True)
@@ -131,10 +136,16 @@ def read(request: CompletionRequest) -> Ask:
     return Ask(
         said[last].text,
         _seed(request.messages[:-1], said[:-1]),
-        _fingerprint(request),
         tuple(Attached(one.blob, one.mime, one.name, len(one.data)) for one in said[last].files),
-        tuple(one for content in said for one in content.files),
+        said[last].files,
+        tuple(one for content in said[:last] for one in content.files),
     )
+
+
+def has_files(request: CompletionRequest) -> bool:
+    """Whether a request brings more than text, which may take a while to read."""
+    parts = [m.content for m in request.messages if not isinstance(m.content, str)]
+    return any(part.type != "text" for each in parts for part in each or ())
 
 
 def agent_of(model: str, agents: Iterable[str], default: str) -> str:
@@ -195,12 +206,6 @@ def _blocks(content: _Content, before: str = "") -> Iterator[Block]:
         yield Media(blob=file.blob, mime=file.mime, name=file.name)
     if content.text.strip():
         yield Text(text=before + content.text)
-
-
-def _fingerprint(request: CompletionRequest) -> str:
-    """Return what tells requests apart that carry one Idempotency-Key."""
-    body = request.model_dump(mode="json", include={"model", "messages"})
-    return derive("req", orjson.dumps(body, option=orjson.OPT_SORT_KEYS).decode())
 
 
 def completion(frame: Frame, text: str, finish: str, usage: Usage | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the database server says of itself."""
+"""What the database server says of itself, and what its rows no longer name."""
 
 from __future__ import annotations
 
@@ -29,6 +29,28 @@ _HAS_PEOPLE_OR_WORDS = text("""
     SELECT EXISTS (SELECT FROM users) OR EXISTS (SELECT FROM conversations) AS found
 """)
 
+# Files are named by what people wrote, by transcripts, and by what new sessions of jobs that may
+# still run start with. Whatever is called a blob there counts; an index finds the few rows. A
+# tool's output is named by texts of its session, and stays while that is there.
+_UNNAMED_BLOBS = text("""
+    WITH named AS (
+        SELECT jsonb_path_query(data, '$.files.**.blob') #>> '{}' AS id FROM chat_messages
+        WHERE data ? 'files'
+        UNION
+        SELECT jsonb_path_query(blocks, '$.**.blob') #>> '{}' FROM messages
+        WHERE blocks @> '[{"type": "media"}]'
+        UNION
+        SELECT jsonb_path_query(payload, '$.seed.**.blob') #>> '{}' FROM jobs
+        WHERE payload ? 'seed' AND (state IN ('pending', 'running', 'waiting')
+            OR state = 'failed' AND finished IS NOT NULL)
+    )
+    SELECT b.id FROM blobs b
+    WHERE b.stored < now() - :older * interval '1 s'
+      AND NOT EXISTS (SELECT FROM named n WHERE n.id = b.id)
+      AND NOT EXISTS (SELECT FROM sessions s WHERE s.id = b.session_id)
+    ORDER BY b.stored LIMIT :most
+""")
+
 
 def server_settings(database: Database) -> Mapping[str, str]:
     """Return the settings that the doctor looks at. Raises DatabaseAway."""
@@ -45,3 +67,8 @@ def holds_something(database: Database) -> bool:
     if not database.run(_HAS_TABLES)[0].found:
         return False
     return bool(database.run(_HAS_PEOPLE_OR_WORDS)[0].found)
+
+
+def unnamed_blobs(database: Database, older: float, most: int) -> list[str]:
+    """Return at most `most` files not stored for `older` seconds that nothing names."""
+    return [row.id for row in database.run(_UNNAMED_BLOBS, older=older, most=most)]

@@ -12,11 +12,16 @@ from habakkuk.db.engine import Database, Work
 from habakkuk.jobs.contract import JobContext
 from habakkuk.jobs.service import Jobs
 from habakkuk.jobs.types import Job, JobState, NewJob, Queue
+from habakkuk.ops import store
 
 _log = get_logger("ops.tidy")
 TIDY_KIND = "tidy"
 # Far longer than anything takes to be written.
 _OLD_SECONDS = 86_400.0
+# In a run; more are left to the next day.
+_MOST_FILES = 5_000
+# In a transaction, during which each of their files is removed.
+_AT_ONCE = 50
 
 
 class TidyHandler:
@@ -25,19 +30,31 @@ class TidyHandler:
     kind = TIDY_KIND
     queue = Queue.MAINTENANCE
 
-    def __init__(self, blobs: Blobs, caps: SpendCaps) -> None:
+    def __init__(self, database: Database, blobs: Blobs, caps: SpendCaps) -> None:
         """Take the folder of the stored files, and who holds money for calls."""
+        self._database = database
         self._blobs = blobs
         self._caps = caps
 
     def run(self, context: JobContext) -> None:
-        """Remove half-written files that nobody writes any more, and money held for nobody."""
+        """Remove files that are half written or named nowhere, and money held for nobody."""
         context.interrupt.check()
         removed = self._blobs.remove_parts(_OLD_SECONDS)
         if removed:
             _log.info("half-written files removed", files=removed)
+        if unnamed := self._remove_unnamed(context):
+            _log.info("files that nothing names are removed", files=unnamed)
         if released := self._caps.remove_expired():
             _log.info("what calls of killed workers held is removed", holds=released)
+
+    def _remove_unnamed(self, context: JobContext) -> int:
+        """Remove stored files that nothing names, such as those of refused requests."""
+        removed = 0
+        unnamed = store.unnamed_blobs(self._database, _OLD_SECONDS, _MOST_FILES)
+        for first in range(0, len(unnamed), _AT_ONCE):
+            context.interrupt.check()
+            removed += self._blobs.remove(unnamed[first : first + _AT_ONCE], _OLD_SECONDS)
+        return removed
 
     def lock(self, work: Work, job: Job) -> None:
         """Lock nothing: nothing but the job's own row changes with its end."""

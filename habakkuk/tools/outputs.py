@@ -12,7 +12,7 @@ from habakkuk.core.text import clean
 _HANDLE = re.compile(r"[0-9a-f]{64}")
 _MIME = "text/plain; charset=utf-8"
 
-Put = Callable[[bytes, str], str]
+Put = Callable[[bytes, str, str], str]
 Get = Callable[[str], bytes]
 
 
@@ -40,13 +40,17 @@ class KeptOutputs:
     """
 
     def __init__(self, put: Put = _nowhere, get: Get = _nothing) -> None:
-        """Take the blobs' `put(data, mime) -> id` and `get(id) -> data`, which raises NotFound."""
+        """Take the blobs' `put(data, mime, session_id) -> id` and `get(id) -> data`.
+
+        That raises NotFound.
+        """
         self._put = put
         self._get = get
 
     def keep(self, session_id: str, text: str, *, outside: bool) -> str:
         """Store a text; return its handle."""
-        return self._put(_header(session_id, outside=outside) + clean(text).encode(), _MIME)
+        data = _header(session_id, outside=outside) + clean(text).encode()
+        return self._put(data, _MIME, session_id)
 
     def read(self, session_id: str, handle: str) -> Kept:
         """Return a kept text. Raises ToolError when this session has none under that handle."""

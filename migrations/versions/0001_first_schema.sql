@@ -8,7 +8,8 @@ CREATE TABLE blobs (
     id TEXT NOT NULL,
     size BIGINT NOT NULL,
     mime TEXT NOT NULL,
-    created TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
+    stored TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
+    session_id TEXT,
     CONSTRAINT blobs_pkey PRIMARY KEY (id)
 );
 
@@ -243,6 +244,7 @@ CREATE TABLE chat_messages (
     CONSTRAINT chat_messages_conversation_id_fkey FOREIGN KEY(conversation_id) REFERENCES conversations (id) ON DELETE CASCADE
 ) WITH (fillfactor = 80);
 CREATE UNIQUE INDEX chat_messages_remote ON chat_messages (account, remote_id) WHERE remote_id IS NOT NULL;
+CREATE INDEX chat_messages_files ON chat_messages (conversation_id) WHERE data ? 'files';
 CREATE INDEX chat_messages_turn_id ON chat_messages (turn_id);
 
 CREATE TABLE deliveries (
@@ -335,6 +337,7 @@ CREATE TABLE messages (
     CONSTRAINT messages_job_id_step_key UNIQUE (job_id, step),
     CONSTRAINT messages_session_id_fkey FOREIGN KEY(session_id) REFERENCES sessions (id) ON DELETE CASCADE
 );
+CREATE INDEX messages_media ON messages (session_id) WHERE blocks @> '[{"type": "media"}]';
 
 CREATE TABLE tool_calls (
     session_id TEXT NOT NULL,

@@ -22,7 +22,7 @@ class MemoryBlobs:
     def __init__(self) -> None:
         self.stored: dict[str, bytes] = {}
 
-    def put(self, data: bytes, mime: str) -> str:
+    def put(self, data: bytes, mime: str, session_id: str | None = None) -> str:
         blob = hashlib.sha256(data).hexdigest()
         self.stored[blob] = data
         return blob

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from flask import Response, request
 from flask_openapi.blueprint import APIBlueprint
 from flask_openapi.models.tag import Tag
 
 from habakkuk.accounts.types import Principal, Scope
-from habakkuk.blobs.incoming import incoming
+from habakkuk.blobs.incoming import IncomingFile, incoming
 from habakkuk.conversations.store.shelf import Page
 from habakkuk.conversations.types import Address, Attached, Author, ChatKind, Conversation
 from habakkuk.core.errors import Invalid
 from habakkuk.core.ids import derive
 from habakkuk.gateway.types import Admitted, Inbound
 from web.answers import json_answer
+from web.apart import apart
 from web.api.bodies import (
     ConversationPath,
     ErrorBody,
@@ -33,6 +35,7 @@ from web.api.bodies import (
 from web.api.stream import ChatStream
 from web.auth.lasting import until_signed_out
 from web.clients import watcher
+from web.files import keep
 from web.guards import needs, takes_files
 from web.site import container, note_session, principal
 from web.sse import sse_response
@@ -128,6 +131,7 @@ def _send(own: Principal, body: SendBody) -> Sent:
     remote_id = None
     if body.id is not None:
         remote_id = derive("web", own.user.id, body.conversation, body.id)
+    files = apart(_read, body.files) if body.files else []
     inbound = Inbound(
         address_of(own, body.conversation),
         own.user,
@@ -137,9 +141,12 @@ def _send(own: Principal, body: SendBody) -> Sent:
         agent=body.agent,
         attended=True,
         approves=own.may(Scope.APPROVE),
-        files=tuple(_stored(file, number) for number, file in enumerate(body.files)),
+        files=tuple(Attached(one.blob, one.mime, one.name, len(one.data)) for one in files),
     )
     parts = container()
+    if files:
+        parts.gateway.check(inbound)
+        keep(files)
     admitted = parts.gateway.admit(inbound)
     session = admitted.session_id or _find(own, body.conversation).session_id
     note_session(session)
@@ -154,14 +161,15 @@ def _send(own: Principal, body: SendBody) -> Sent:
     )
 
 
-def _stored(file: FileBody, number: int) -> Attached:
-    """Keep a file, before the row that names it: what is admitted can be answered then."""
+def _read(files: Sequence[FileBody]) -> list[IncomingFile]:
+    return [_one(file, number) for number, file in enumerate(files)]
+
+
+def _one(file: FileBody, number: int) -> IncomingFile:
     try:
-        read = incoming(file.data, file.name)
+        return incoming(file.data, file.name)
     except Invalid as error:
         raise Invalid(f"files.{number} cannot be read: {error}") from error
-    container().blobs.put(read.data, read.mime)
-    return Attached(read.blob, read.mime, read.name, len(read.data))
 
 
 def _earlier_reply(admitted: Admitted) -> str | None:

@@ -22,12 +22,15 @@ from habakkuk.interop.openai_chat import (
     Frame,
     agent_of,
     completion,
+    has_files,
     models,
     read,
 )
 from web.answers import json_answer
+from web.apart import apart
 from web.clients import watcher
 from web.errors import failure
+from web.files import keep
 from web.guards import needs, takes_files
 from web.headers import SESSION_HEADER
 from web.interop.openai_stream import CompletionStream, finish_reason
@@ -79,7 +82,7 @@ def show_model(path: ModelPath) -> Response:
 @takes_files
 def create_completion(body: CompletionRequest) -> Response:
     """Answer the last message, whole or as it is written."""
-    frame = _start(body, read(body))
+    frame = _start(body, apart(read, body) if has_files(body) else read(body))
     if not body.stream:
         return _whole(frame)
     options = body.stream_options
@@ -91,10 +94,12 @@ def create_completion(body: CompletionRequest) -> Response:
 def _start(body: CompletionRequest, ask: Ask) -> Frame:
     """Admit the request's message, or find the turn of the same request before."""
     parts = container()
-    for file in ask.stored:
-        # Before the row that names it: what is admitted can be answered whatever comes.
-        parts.blobs.put(file.data, file.mime)
     inbound = _inbound(body, ask)
+    # A session that is there has the files of its earlier messages.
+    files = (*ask.given, *(() if inbound.session_id else ask.earlier))
+    if files:
+        parts.gateway.check(inbound)
+        keep(files)
     admitted = parts.gateway.admit(inbound)
     note_session(admitted.session_id)
     parts.live.hint(admitted.session_id)
@@ -102,7 +107,7 @@ def _start(body: CompletionRequest, ask: Ask) -> Frame:
     earlier = agent is None or at is None
     if agent is None or at is None:
         turn = parts.conversations.turn(principal(), turn_id)
-        if turn.reply_to.get("request") != ask.fingerprint:
+        if turn.reply_to.get("request") != ask.fingerprint(body.model):
             raise Conflict("this Idempotency-Key came with another request before; use a new one")
         agent, at = turn.agent, turn.created
     model, created = MODEL_PREFIX + agent, int(at.timestamp())
@@ -113,7 +118,7 @@ def _inbound(body: CompletionRequest, ask: Ask) -> Inbound:
     own = principal()
     key = _idempotency_key()
     remote_id = derive("idem", own.user.id, key) if key else None
-    reply_to = {"request": ask.fingerprint}
+    reply_to = {"request": ask.fingerprint(body.model)} if key else {}
     session = request.headers.get(SESSION_HEADER, "").strip()
     if session:
         if not _SESSION_ID.fullmatch(session):

@@ -15,4 +15,7 @@ class Blob(Base):
     id: Mapped[Key]
     size: Mapped[Big]
     mime: Mapped[str]
-    created: Mapped[Created]
+    # Its last time: the same bytes may come again.
+    stored: Mapped[Created]
+    # Of a tool's output, which texts of that session name.
+    session_id: Mapped[str | None]

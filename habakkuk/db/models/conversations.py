@@ -126,6 +126,7 @@ class ChatMessage(Base):
             unique=True,
             postgresql_where=text("remote_id IS NOT NULL"),
         ),
+        Index("chat_messages_files", "conversation_id", postgresql_where=text("data ? 'files'")),
     )
 
 
@@ -146,6 +147,11 @@ class TranscriptMessage(Base):
     __table_args__ = (
         CheckConstraint("role IN ('user', 'assistant')", name="role_known"),
         UniqueConstraint("job_id", "step"),
+        Index(
+            "messages_media",
+            "session_id",
+            postgresql_where=text("""blocks @> '[{"type": "media"}]'"""),
+        ),
     )
 
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from habakkuk.blobs.service import Blobs
 from habakkuk.core.errors import NotFound
 from habakkuk.core.failpoints import Failpoints
 from habakkuk.db.engine import Database
+from tests.fakes.stack import until
 from tests.integration.jobs.bench import in_threads
 
 DATA = b"a picture\x00\xff"
@@ -145,6 +147,56 @@ def test_what_a_kill_left_half_written_goes_when_it_is_old(blobs: Blobs, folder:
     assert blobs.remove_parts(3600) == 1
     assert sorted(path.name for path in (folder / ID[:2]).iterdir()) == [".part-young", ID]
     assert blobs.get(ID) == DATA
+
+
+AGE = text("UPDATE blobs SET stored = now() - interval '2 days'")
+
+
+def test_what_was_not_stored_for_long_can_be_removed(
+    blobs: Blobs, database: Database, folder: Path
+) -> None:
+    blobs.put(DATA, "image/png")
+    database.run(AGE)
+    young = blobs.put(b"young", "image/png")
+    assert blobs.remove([ID, young], 86_400) == 1
+    assert [row[0] for row in rows(database)] == [young]
+    assert not (folder / ID[:2] / ID).exists()
+    assert blobs.get(young) == b"young"
+
+
+def test_stored_again_a_file_is_young(blobs: Blobs, database: Database) -> None:
+    blobs.put(DATA, "image/png")
+    database.run(AGE)
+    blobs.put(DATA, "image/png")
+    assert blobs.remove([ID], 86_400) == 0
+    assert blobs.get(ID) == DATA
+
+
+def test_what_is_stored_while_it_is_removed_is_there(
+    blobs: Blobs, database: Database, folder: Path
+) -> None:
+    blobs.put(DATA, "image/png")
+    database.run(AGE)
+    with ThreadPoolExecutor(1) as pool:
+        with database.transaction() as work:
+            # As `remove` does it, which holds the row until the file is gone.
+            work.execute(text("DELETE FROM blobs"))
+            stored = pool.submit(blobs.put, DATA, "image/png")
+            until(lambda: _waits(database))
+            (folder / ID[:2] / ID).unlink()
+        assert stored.result(10) == ID
+    assert blobs.get(ID) == DATA
+
+
+def _waits(database: Database) -> bool:
+    sql = text("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+    return bool(database.run(sql))
+
+
+def test_an_output_of_a_session_stays_one_of_it(blobs: Blobs, database: Database) -> None:
+    blobs.put(DATA, "text/plain", "ses_1")
+    blobs.put(DATA, "text/plain")
+    assert [r.session_id for r in database.run(text("SELECT session_id FROM blobs"))] == ["ses_1"]
 
 
 def test_without_a_folder_there_is_nothing_to_remove(blobs: Blobs) -> None:

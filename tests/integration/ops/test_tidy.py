@@ -11,6 +11,7 @@ from sqlalchemy import text
 
 from habakkuk.jobs.host import Host, Identity
 from habakkuk.jobs.types import JobState
+from habakkuk.ops.store import unnamed_blobs
 from tests.fakes.model_server import ModelServer
 from tests.fakes.stack import Stack, until
 
@@ -36,6 +37,9 @@ def test_a_day_has_one_job_that_removes_leftovers(stack: Stack) -> None:
             " ('new', 'mine', 'm', '{day}', 1, 'infinity')"
         )
     )
+    refused = stack.container.blobs.put(b"of a refused request", "image/png")
+    database.run(text("UPDATE blobs SET stored = now() - interval '25 h'"))
+    young = stack.container.blobs.put(b"of a request that comes now", "image/png")
     for _ in range(2):
         stack.container.maintain()
     (job,) = stack.container.jobs.list(kind="tidy")
@@ -49,4 +53,46 @@ def test_a_day_has_one_job_that_removes_leftovers(stack: Stack) -> None:
     assert found is not None
     assert found.state is JobState.DONE
     assert not left.exists()
+    assert not (stack.home / "blobs" / refused[:2] / refused).exists()
+    assert [row.id for row in database.run(text("SELECT id FROM blobs"))] == [young]
     assert [row.id for row in database.run(text("SELECT id FROM spend_holds"))] == ["new"]
+
+
+_ROWS = (
+    "INSERT INTO conversations (id, channel, account, chat, agent, session_id)"
+    " VALUES ('c', 'web', 'web', 'c', 'habakkuk', 's')",
+    "INSERT INTO sessions (id, conversation_id, agent) VALUES ('s', 'c', 'habakkuk')",
+    "INSERT INTO chat_messages (conversation_id, seq, author, body, data, state)"
+    " VALUES ('c', 1, 'user', '', '{\"files\": [{\"blob\": \"in a chat\"}]}', 'withdrawn')",
+    "INSERT INTO messages (session_id, seq, job_id, step, role, blocks) VALUES ('s', 1, 'j', 0,"
+    ' \'user\', \'[{"type": "text", "text": ""},'
+    ' {"type": "media", "blob": "in a transcript", "mime": "image/png"}]\')',
+    "INSERT INTO jobs (id, kind, queue, state, finished, payload)"
+    " SELECT state, 'turn', 'turns', state, CASE state WHEN 'failed' THEN now() END,"
+    ' CAST(format(\'{"seed": [{"blocks": [{"type": "media", "blob": "for a %s job"}]}]}\', state)'
+    " AS jsonb) FROM unnest(ARRAY['pending', 'failed', 'cancelled']) AS state",
+)
+_NAMED = ("in a chat", "in a transcript", "for a pending job", "for a failed job")
+
+
+def test_only_old_files_that_nothing_names_are_unnamed(stack: Stack) -> None:
+    database = stack.container.database
+    for row in _ROWS:
+        database.run(text(row))
+    of_sessions = {"output": "s", "output of a session that is gone": "gone"}
+    for blob in (*_NAMED, *of_sessions, "for a cancelled job", "of a refused request", "young"):
+        database.run(
+            text(
+                "INSERT INTO blobs (id, size, mime, session_id, stored)"
+                " VALUES (:id, 1, 'x/y', :session, now() - interval '1 h' * :hours)"
+            ),
+            id=blob,
+            session=of_sessions.get(blob),
+            hours=1 if blob == "young" else 25,
+        )
+    assert set(unnamed_blobs(database, 86_400, 10)) == {
+        "for a cancelled job",
+        "of a refused request",
+        "output of a session that is gone",
+    }
+    assert len(unnamed_blobs(database, 86_400, 2)) == 2

@@ -108,6 +108,45 @@ def test_a_file_that_cannot_be_read_stores_nothing(served: Served, path: str) ->
     assert not served.stack.container.database.run(text("SELECT 1 FROM chat_messages"))
 
 
+def kept(served: Served) -> int:
+    (row,) = served.stack.container.database.run(text("SELECT count(*) AS n FROM blobs"))
+    return int(row.n)
+
+
+@pytest.mark.parametrize("change", [{"agent": "nobody"}, {"text": "x" * 1_900_000}])
+def test_a_message_that_is_refused_keeps_no_file(served: Served, change: dict[str, str]) -> None:
+    body = {"conversation": "c", "text": "look", "files": [{"data": URI}]} | change
+    assert served.client.post("/api/chat", json=body).status_code == 400
+    assert kept(served) == 0
+
+
+def test_too_many_files_of_openai_s_clients_are_refused_and_not_kept(served: Served) -> None:
+    parts = [{"type": "image_url", "image_url": {"url": URI}}] * 21
+    body = {"messages": [{"role": "user", "content": parts}]}
+    assert served.client.post("/v1/chat/completions", json=body).status_code == 400
+    assert kept(served) == 0
+
+
+def test_files_of_earlier_messages_are_kept_for_a_new_session_only(served: Served) -> None:
+    served.stack.start()
+    other = base64.b64encode(written(plain(4, 4), "PNG")).decode()
+    look = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{other}"}}
+    sent = attach(served)
+    messages = [
+        {"role": "user", "content": [look]},
+        {"role": "assistant", "content": "I see"},
+        {"role": "user", "content": "and now?"},
+    ]
+    headers = {"X-Habakkuk-Session": sent["session"]}
+    answer = served.client.post(
+        "/v1/chat/completions", json={"messages": messages}, headers=headers
+    )
+    assert answer.status_code == 200, answer.text
+    assert kept(served) == 1
+    served.client.post("/v1/chat/completions", json={"messages": messages})
+    assert kept(served) == 2
+
+
 def test_openai_s_clients_send_files_inside_their_messages(served: Served) -> None:
     served.stack.start()
     look = [{"type": "image_url", "image_url": {"url": URI}}, {"type": "text", "text": "look"}]

@@ -34,6 +34,7 @@ def routes(app: Flask) -> Iterator[tuple[Rule, str, str]]:
         path = rule.rule.replace("<conversation>", "c").replace("<id>", "x")
         path = path.replace("<path:model>", "m").replace("<path:name>", "icons.svg")
         path = path.replace("<account>", "phone").replace("<number>", "0")
+        path = path.replace("<turn>", "x")
         assert "<" not in path, f"give {rule.rule} an example here"
         for method in sorted(rule.methods or ()):
             yield rule, method, path

@@ -24,6 +24,11 @@ def test_a_file_is_known_by_its_bytes_whatever_it_is_called() -> None:
     assert read.blob == hashlib.sha256(PNG).hexdigest()
 
 
+def test_what_is_decoded_in_pieces_is_whole() -> None:
+    data = PNG + bytes(range(256)) * 3000
+    assert incoming(encoded(data)).data == data
+
+
 def test_base64_alone_is_read_too() -> None:
     assert incoming(base64.b64encode(document(1)).decode()).mime == "application/pdf"
 
@@ -36,6 +41,7 @@ def test_base64_alone_is_read_too() -> None:
         ("data:image/png;base64,abc", "no base64"),
         ("data:image/png;base64,ab\u00e9=", "no base64"),
         ("data:image/png;base64,AAAA\nAAAA", "no base64"),
+        ("data:image/png;base64," + "A" * (2**18 - 2) + "==AAAA", "no base64"),
         (encoded(b"hello"), "neither an image nor a PDF"),
         ("", "neither an image nor a PDF"),
     ],

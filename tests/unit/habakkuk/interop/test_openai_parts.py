@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from habakkuk.interop.openai_chat import Ask, CompletionRequest, read
+from habakkuk.interop.openai_chat import Ask, CompletionRequest, has_files, read
 from habakkuk.interop.refused import RefusedParameter
 from tests.fakes.pictures import document, plain, written
 
@@ -36,7 +36,7 @@ def test_the_files_of_the_last_message_go_with_its_text() -> None:
         ("image/png", None),
         ("application/pdf", "a.pdf"),
     ]
-    assert [one.blob for one in ask.stored] == [one.blob for one in ask.files]
+    assert [one.blob for one in ask.given] == [one.blob for one in ask.files]
 
 
 def test_a_message_may_be_a_file_alone() -> None:
@@ -47,7 +47,7 @@ def test_a_message_may_be_a_file_alone() -> None:
 def test_files_of_earlier_messages_stand_in_the_seed_and_are_stored_too() -> None:
     ask = asked(("user", [image(), text("look")]), ("assistant", "I see"), ("user", "and?"))
     assert [block["type"] for block in ask.seed[0]["blocks"]] == ["media", "text"]
-    assert [one.blob for one in ask.stored] == [ask.seed[0]["blocks"][0]["blob"]]
+    assert [one.blob for one in ask.earlier] == [ask.seed[0]["blocks"][0]["blob"]]
     assert ask.files == ()
 
 
@@ -80,3 +80,22 @@ def test_files_of_others_than_the_user_are_refused() -> None:
 def test_text_is_bounded_apart_from_files() -> None:
     with pytest.raises(RefusedParameter, match="characters of text"):
         asked(("user", "x" * 1_500_000), ("user", "x" * 600_000))
+
+
+def test_a_fingerprint_knows_files_by_their_bytes() -> None:
+    other = {"type": "file", "file": {"file_data": PDF}}
+    one = asked(("user", [image()])).fingerprint("m")
+    assert asked(("user", [image()])).fingerprint("m") == one
+    assert asked(("user", [other])).fingerprint("m") != one
+    assert asked(("user", [image()]), ("user", [image()])).fingerprint("m") != one
+
+
+def test_only_a_request_with_more_than_text_has_files() -> None:
+    texts: list[dict[str, Any]] = [
+        {"role": "user", "content": "a"},
+        {"role": "user", "content": [text("b")]},
+        {"role": "user"},
+    ]
+    assert not has_files(CompletionRequest.model_validate({"messages": texts}))
+    more = [*texts, {"role": "user", "content": [image()]}]
+    assert has_files(CompletionRequest.model_validate({"messages": more}))

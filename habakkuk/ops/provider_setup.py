@@ -152,8 +152,10 @@ def _unnamed(
     entry: ProviderConfig | None, preset: Preset | None, variable: str, key: str | None
 ) -> str | None:
     """Return the key's variable when neither the entry nor the preset names it."""
-    named = (entry and entry.api_key_env) or (preset and preset.api_key_env)
-    return None if key is None or named == variable else variable
+    named = entry.key_variables if entry is not None else ()
+    if preset is not None and preset.api_key_env and not named:
+        named = (preset.api_key_env,)
+    return None if key is None or variable in named else variable
 
 
 def _models(settings: Settings, after: Settings, chosen: NewProvider) -> dict[str, str]:

@@ -141,7 +141,9 @@ def test_a_person_signs_in_and_is_answered(
 ) -> None:
     deployment = Deployment(home, empty_database_url, redis_server.url())
     with ModelServer() as model:
-        (home / "config.yaml").write_text(CONFIG.format(base_url=model.base_url, more=""))
+        (home / "config.yaml").write_text(
+            CONFIG.format(base_url=model.base_url, more="", providers="", limits="timeout: 60s")
+        )
         with running(deployment):
             _wait(deployment)
             _chat(deployment)

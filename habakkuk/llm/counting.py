@@ -38,7 +38,11 @@ def exact_count() -> Count:
 
 def of_message(message: Message, count: Count = guess) -> int:
     """Return the tokens of a message, near enough: providers add marks of their own."""
-    return _AROUND + sum(_AROUND + of_block(block, count) for block in message.blocks)
+    if count is not guess:
+        return _AROUND + sum(_AROUND + of_block(block, count) for block in message.blocks)
+    files = sum(isinstance(block, Media) for block in message.blocks)
+    around = _AROUND * (1 + len(message.blocks))
+    return around + files * _FILE_TOKENS + (message.size + 3) // 4
 
 
 def of_messages(messages: Iterable[Message], count: Count = guess) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import orjson
@@ -114,10 +115,25 @@ class Message:
         """The text blocks, joined."""
         return "".join(block.text for block in self.blocks if isinstance(block, Text))
 
+    @cached_property
+    def size(self) -> int:
+        """Return the bytes of its words and its calls' input, without files; kept with it."""
+        return sum(map(_size, self.blocks))
+
     @property
     def calls(self) -> tuple[ToolCall, ...]:
         """The tool calls, in order."""
         return tuple(block for block in self.blocks if isinstance(block, ToolCall))
+
+
+def _size(block: Block) -> int:
+    if isinstance(block, Media):
+        return 0
+    if isinstance(block, ToolCall):
+        return len(block.name.encode("utf-8", "replace")) + len(orjson.dumps(block.input))
+    if isinstance(block, Opaque):
+        return len(orjson.dumps(block.data))
+    return len(block.text.encode("utf-8", "replace"))
 
 
 def blocks_to_json(blocks: Sequence[Block]) -> list[dict[str, Any]]:

@@ -288,6 +288,7 @@ def _tool_services(container: Container) -> ToolServices:
         web=OutsideHttp(own_names=[public.hostname] if public.hostname else []),
         commands=Commands(settings.environment.process, settings.home, limits=config.commands),
         outputs=KeptOutputs(blobs.put, blobs.get),
+        failpoints=container.failpoints,
     )
 
 

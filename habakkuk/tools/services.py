@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from habakkuk.core.failpoints import Failpoints
 from habakkuk.core.http import OutsideHttp
 from habakkuk.tools.commands import Commands
 from habakkuk.tools.outputs import KeptOutputs
@@ -16,3 +17,4 @@ class ToolServices:
     web: OutsideHttp = field(default_factory=OutsideHttp)
     commands: Commands = field(default_factory=Commands)
     outputs: KeptOutputs = field(default_factory=KeptOutputs)
+    failpoints: Failpoints = field(default_factory=Failpoints)

@@ -44,6 +44,11 @@ SAMPLES: Mapping[str, Sample] = {
         texts=("patch",),
         touches=("file.txt",),
     ),
+    "search_files": Sample(
+        {"pattern": "te.t"},
+        {"pattern": "line", "max_results": 2000},
+        texts=("pattern", "path", "glob"),
+    ),
     "list_dir": Sample({"path": "."}, {"path": "many"}, texts=("path",)),
     "exec": Sample(
         {"command": "echo hello"},

@@ -17,6 +17,7 @@ from habakkuk.agent.inspection import Inspections
 from habakkuk.agent.ports import Fits, TurnPorts
 from habakkuk.agent.threads import ToolPool
 from habakkuk.agent.turn import TurnHandler
+from habakkuk.agent.undo import UndoHandler
 from habakkuk.blobs.service import Blobs
 from habakkuk.channels.registry import Channels
 from habakkuk.commands.contract import Health, Server
@@ -64,6 +65,7 @@ from habakkuk.llm.selection import NO_MODEL, Selection, select
 from habakkuk.llm.types import ModelRef, ToolSpec
 from habakkuk.llm.window import compact_at
 from habakkuk.ops.tidy import TidyHandler, enqueue_tidy
+from habakkuk.tools.checkpoints.service import Checkpoints
 from habakkuk.tools.commands import Commands
 from habakkuk.tools.outputs import KeptOutputs
 from habakkuk.tools.registry import ToolRegistry
@@ -141,6 +143,12 @@ class Container:
             return tools.specs(config.agents.get(agent, AgentConfig()).toolsets)
 
         return Inspections(self.database, specs, count)
+
+    @property
+    def checkpoints(self) -> Checkpoints:
+        """Snapshots of workspaces; it holds nothing of its own."""
+        home, agents = self.settings.home, self.settings.config.agents
+        return Checkpoints(home, agents, partial(_workspace, home))
 
     @property
     def amendments(self) -> Amendments:
@@ -268,13 +276,17 @@ def _add_handlers(container: Container) -> None:
         publisher=container.publisher,
         redactor=container.redactor,
         workspace=partial(_workspace, container.settings.home),
+        checkpoints=container.checkpoints,
     )
     undeliverable = container.approvals.undeliverable
     handlers: tuple[JobHandler, ...] = (
         TurnHandler(ports),
         CompactHandler(ports),
+        UndoHandler(ports),
         DeliveryHandler(container.channels, container.clock, undeliverable),
-        TidyHandler(container.database, container.blobs, container.spend_caps),
+        TidyHandler(
+            container.database, container.blobs, container.spend_caps, container.checkpoints
+        ),
     )
     for handler in handlers:
         if container.handlers.setdefault(handler.kind, handler) is not handler:

@@ -16,6 +16,7 @@ from habakkuk.core.redaction import Redactor
 from habakkuk.db.engine import Work
 from habakkuk.events.publisher import Publisher
 from habakkuk.llm.types import LlmEvent, LlmRequest, ModelRef
+from habakkuk.tools.checkpoints.service import Checkpoints
 from habakkuk.tools.registry import ToolRegistry
 from habakkuk.tools.services import ToolServices
 
@@ -62,6 +63,7 @@ class TurnPorts:
     publisher: Publisher
     redactor: Redactor
     workspace: Callable[[str], Path]
+    checkpoints: Checkpoints
 
 
 class ToolThreads(Protocol):

@@ -155,7 +155,8 @@ class AgentConfig(_Section):
 
     `fallback_notice` says under an answer who failed before it; `web` lets the model use its
     provider's own search and fetch; `compact_at` is the length in tokens at which a session is
-    summed up, -1 never, by itself what the model takes.
+    summed up, -1 never, by itself what the model takes. `checkpoints`: its workspace is kept before
+    a turn changes it, unless more than `checkpoint_max_mb` MB of it are new.
     """
 
     model: ModelName | None = None
@@ -170,6 +171,8 @@ class AgentConfig(_Section):
     max_turn_tokens: int = Field(default=5_000_000, ge=1)
     turn_timeout: Duration = 3600.0
     max_output_tokens: int | None = Field(default=None, ge=1)
+    checkpoints: bool = True
+    checkpoint_max_mb: int = Field(default=200, ge=1, le=100_000)
 
 
 class WorkerPools(_Section):

@@ -13,6 +13,7 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(kB|MB|GB|TB)")
 _RICHEST = 100_000
+_LONGEST = 30 * 86400.0
 _BYTES = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
@@ -20,7 +21,16 @@ def _seconds(value: object) -> float:
     match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None:
         raise ValueError('write a duration as a number with a unit, such as "30s", "5m" or "2h"')
-    return float(match[1]) * _SECONDS[match[2]]
+    seconds = float(match[1]) * _SECONDS[match[2]]
+    if seconds > _LONGEST:
+        raise ValueError("write at most 30 days, such as 720h or 30d")
+    return seconds
+
+
+def _positive(value: float) -> float:
+    if value <= 0:
+        raise ValueError("write more than nothing, such as 30s or 5m")
+    return value
 
 
 def _bytes(value: object) -> int:
@@ -50,6 +60,8 @@ def _written(pattern: str, advice: str) -> AfterValidator:
 
 
 Duration = Annotated[float, BeforeValidator(_seconds)]
+# One within which something must happen.
+Limit = Annotated[Duration, AfterValidator(_positive)]
 Size = Annotated[int, BeforeValidator(_bytes)]
 Name = Annotated[
     str,
@@ -129,10 +141,10 @@ class ProviderConfig(_Section):
     preset: str | None = None
     base_url: Url | None = None
     api_key_env: Variables = ()
-    timeout: Duration = 600.0
-    first_byte_timeout: Duration = 300.0
-    stall_timeout: Duration = 120.0
-    ping_timeout: Duration = 300.0
+    timeout: Limit = 600.0
+    first_byte_timeout: Limit = 300.0
+    stall_timeout: Limit = 120.0
+    ping_timeout: Limit = 300.0
     headers: dict[str, str] = {}
 
     @property
@@ -168,7 +180,7 @@ class AgentConfig(_Section):
     prompt: str | None = Field(default=None, max_length=100_000)
     max_steps: int = Field(default=50, ge=1, le=1000)
     max_turn_tokens: int = Field(default=5_000_000, ge=1)
-    turn_timeout: Duration = 3600.0
+    turn_timeout: Limit = 3600.0
     max_output_tokens: int | None = Field(default=None, ge=1)
 
 

@@ -198,7 +198,7 @@ class _Turn:
             self._run.context.interrupt.check()
             calls = self._last.calls
             if calls:
-                results = StepCalls(self._run, self._step - 1, calls).results()
+                results = StepCalls(self._run, self._step - 1, calls, self._task).results()
                 if results is None:
                     return
                 self._append(Message(Role.USER, self._warned(results)))
@@ -211,6 +211,15 @@ class _Turn:
     def _own_messages(self) -> list[Message]:
         """Return the messages of this turn alone, those that are shown."""
         return [item.message for item in own_of(self._window.stored, self._run.turn.id)]
+
+    @property
+    def _task(self) -> str:
+        """What the turn's user asked for, also where that is summed up by now."""
+        own, request = self._own_messages(), self._window.transcript.request
+        if request is not None and request.job_id == self._run.turn.id:
+            own = [request.message]
+        spoken = (b.text for b in own[0].blocks if b.type == "text" and not b.note)
+        return "".join(spoken).strip()
 
     @property
     def _last(self) -> Message:

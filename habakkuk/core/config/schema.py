@@ -162,12 +162,21 @@ class PermissionMode(StrEnum):
     FULL = "full"
 
 
+class Approvers(StrEnum):
+    """Who decides on calls that need approval."""
+
+    HUMAN = "human"
+    REVIEWER = "reviewer"
+    REVIEWER_THEN_HUMAN = "reviewer_then_human"
+
+
 class AgentConfig(_Section):
     """One agent: its model as provider/model, what follows when that fails, and what it may do.
 
     `fallback_notice` says under an answer who failed before it; `web` lets the model use its
     provider's own search and fetch; `compact_at` is the length in tokens at which a session is
-    summed up, -1 never, by itself what the model takes.
+    summed up, -1 never, by itself what the model takes. `approvals` says who decides on calls that
+    need it; a reviewer is `reviewer_model`, else the agent's own.
     """
 
     model: ModelName | None = None
@@ -176,6 +185,8 @@ class AgentConfig(_Section):
     web: bool = True
     compact_at: CompactAt | None = None
     permissions: Annotated[PermissionMode, Field(strict=False)] = PermissionMode.WORKSPACE
+    approvals: Annotated[Approvers, Field(strict=False)] = Approvers.HUMAN
+    reviewer_model: ModelName | None = None
     toolsets: list[Name] = ["core"]
     prompt: str | None = Field(default=None, max_length=100_000)
     max_steps: int = Field(default=50, ge=1, le=1000)

@@ -46,6 +46,8 @@ from habakkuk.events.publisher import Publisher
 from habakkuk.gateway.amend import Amendments
 from habakkuk.gateway.intake import Intake
 from habakkuk.gateway.service import Gateway
+from habakkuk.gateway.service import Ports as GatewayPorts
+from habakkuk.hooks.service import Hooks
 from habakkuk.jobs.contract import JobHandler
 from habakkuk.jobs.done import DoneListener
 from habakkuk.jobs.leases import lease_seconds
@@ -91,6 +93,7 @@ class Container:
     blobs: Blobs
     approvals: Approvals
     gateway: Gateway
+    hooks: Hooks
     publisher: Publisher
     live: LiveHub
     done: DoneListener
@@ -216,6 +219,7 @@ def _assemble(
     approvals = Approvals(database, jobs)
     server = Server(selection, partial(_health, jobs, redis, selection))
     prices = Prices(settings.config, selection.endpoints)
+    hooks = Hooks(settings.config.hooks, settings.environment.process, settings.home)
     return Container(
         settings=settings,
         database=database,
@@ -230,7 +234,10 @@ def _assemble(
         conversations=Conversations(database),
         blobs=Blobs(settings.home / "blobs", database, failpoints),
         approvals=approvals,
-        gateway=Gateway(database, jobs, settings.config, failpoints, server, approvals),
+        gateway=Gateway(
+            database, jobs, settings.config, failpoints, GatewayPorts(server, approvals, hooks)
+        ),
+        hooks=hooks,
         publisher=Publisher(redis),
         live=live,
         done=DoneListener(database, partial(_hint, live), [memory]),
@@ -267,6 +274,7 @@ def _add_handlers(container: Container) -> None:
         tool_services=_tool_services(container),
         publisher=container.publisher,
         redactor=container.redactor,
+        hooks=container.hooks,
         workspace=partial(_workspace, container.settings.home),
     )
     undeliverable = container.approvals.undeliverable

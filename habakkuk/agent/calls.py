@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from habakkuk.agent import tool_hooks
 from habakkuk.agent.approval.gate import Ask, Gate, Undecided
 from habakkuk.agent.approval.reviewer import Decided, Reviewer
 from habakkuk.agent.approval.types import APPROVAL
@@ -123,8 +124,21 @@ class StepCalls:
                 self._record.asks(item.call, verdict.wait)
             else:
                 self._record.result(item.call, ToolOutput(verdict, is_error=True), item.wait)
+        starting = self._unhindered(starting)
         if starting:
             self._start(starting)
+
+    def _unhindered(self, starting: Sequence[_Ready]) -> list[_Ready]:
+        """Return the calls that no hook forbids; the others get its reason as their result."""
+        objections = tool_hooks.objections(self._run, [item.call for item in starting])
+        free = []
+        for item in starting:
+            objection = objections.get(item.call.id)
+            if objection is None:
+                free.append(item)
+            else:
+                self._record.result(item.call, ToolOutput(objection, is_error=True), item.wait)
+        return free
 
     def _decided(
         self, judged: Sequence[tuple[_Ready, str | Ask | Undecided | None]]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from habakkuk.agent import tool_hooks
 from habakkuk.agent.approval.words import question
 from habakkuk.agent.run import TurnRun
 from habakkuk.conversations.store import addresses, chat, journal, turns
@@ -53,6 +54,7 @@ class CallRecord:
             _log.info("a result came too late", call=call.id, tool=call.name)
             return
         context.failpoints.hit("tool.record.after")
+        tool_hooks.finished(self._run, call, result)
         self._run.events.emit(
             EventType.TOOL_FINISHED,
             self._step,

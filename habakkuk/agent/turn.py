@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from habakkuk.agent import notices
+from habakkuk.agent import notices, turn_hooks
 from habakkuk.agent.begin import begin
 from habakkuk.agent.calls import StepCalls
 from habakkuk.agent.closing import STOPPED_TEXT, close_turn
@@ -84,6 +84,8 @@ class TurnHandler:
         if begun is None:
             return None, None
         context.failpoints.hit("turn.take.after")
+        if not taken.length:
+            turn_hooks.session_began(run)
         return run, self._known(context, taken, begun)
 
     def _known(
@@ -164,6 +166,7 @@ class _Turn:
         try:
             self._load(known)
             run.events.emit(EventType.TURN_STARTED, self._step)
+            turn_hooks.began(run, lambda: self._task)
             if run.turn.began is not None:
                 run.events.emit(EventType.STEP_RESET, self._step)
             self._loop()

@@ -291,6 +291,35 @@ class BudgetConfig(_Section):
     unpriced: Literal["refuse", "allow"] = "refuse"
 
 
+def _pattern(value: str) -> str:
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise ValueError(f"write a regular expression; this is none: {error}") from error
+    return value
+
+
+class HookConfig(_Section):
+    """A command that runs when something happens; `match` is a regular expression on its subject.
+
+    It runs with /bin/sh in Habakkuk's home and gets the event as JSON. Only `tool_before` is waited
+    for: there a failure of any kind forbids the call.
+    """
+
+    event: Literal[
+        "turn_start",
+        "turn_end",
+        "tool_before",
+        "tool_after",
+        "message_in",
+        "message_out",
+        "session_new",
+    ]
+    command: str = Field(min_length=1, max_length=10_000)
+    timeout: Limit = 10.0
+    match: Annotated[str, AfterValidator(_pattern)] | None = None
+
+
 class LogConfig(_Section):
     """What is logged."""
 
@@ -310,6 +339,7 @@ class Config(_Section):
     http: HttpConfig = HttpConfig()
     pricing: dict[ModelPattern, PriceConfig] = {}
     budgets: BudgetConfig = BudgetConfig()
+    hooks: list[HookConfig] = []
     logs: LogConfig = LogConfig()
     timezone: str = "UTC"
     public_url: PublicUrl | None = None

@@ -14,6 +14,7 @@ from habakkuk.accounts.service import Accounts
 from habakkuk.agent.approval.service import Approvals
 from habakkuk.agent.compaction.handler import CompactHandler
 from habakkuk.agent.inspection import Inspections
+from habakkuk.agent.offered import offered_in
 from habakkuk.agent.ports import Fits, TurnPorts
 from habakkuk.agent.threads import ToolPool
 from habakkuk.agent.turn import TurnHandler
@@ -138,10 +139,10 @@ class Container:
 
     def inspections(self, count: Count = guess) -> Inspections:
         """Make what looks back at model calls; `count` counts tokens."""
-        tools, config = ToolRegistry(_tool_packages(self.settings)), self.settings.config
+        tools = ToolRegistry(_tool_packages(self.settings))
 
-        def specs(agent: str) -> Sequence[ToolSpec]:
-            return tools.specs(config.agents.get(agent, AgentConfig()).toolsets)
+        def specs(agent: str, session_id: str) -> Sequence[ToolSpec]:
+            return offered_in(tools, _agent(self.settings, agent), self.database, session_id)
 
         return Inspections(self.database, specs, count)
 
@@ -260,6 +261,7 @@ def _database(url: str, name: str, pool_size: int, lease: float) -> Database:
 
 def _add_handlers(container: Container) -> None:
     """Fill the job kinds: they need parts that need the dictionary first."""
+    tools = ToolRegistry(_tool_packages(container.settings))
     ports = TurnPorts(
         config=container.settings.config,
         clock=container.clock,
@@ -269,9 +271,9 @@ def _add_handlers(container: Container) -> None:
         fits=partial(_fits, container.selection),
         release=container.spend_caps.release_of_turn,
         remembered=Remembered(),
-        tools=ToolRegistry(_tool_packages(container.settings)),
+        tools=tools,
         tool_threads=container.tool_pool,
-        tool_services=_tool_services(container),
+        tool_services=_tool_services(container, tools),
         publisher=container.publisher,
         redactor=container.redactor,
         hooks=container.hooks,
@@ -289,13 +291,14 @@ def _add_handlers(container: Container) -> None:
             raise AssertionError(f"two handlers for the job kind {handler.kind!r}")
 
 
-def _tool_services(container: Container) -> ToolServices:
+def _tool_services(container: Container, tools: ToolRegistry) -> ToolServices:
     settings, blobs = container.settings, container.blobs
     config, public = settings.config, urlsplit(settings.config.public_url or "")
     return ToolServices(
         web=OutsideHttp(own_names=[public.hostname] if public.hostname else []),
         commands=Commands(settings.environment.process, settings.home, limits=config.commands),
         outputs=KeptOutputs(blobs.put, blobs.get),
+        catalogue=lambda agent: tools.specs(_agent(settings, agent).toolsets),
     )
 
 
@@ -328,6 +331,10 @@ def _tool_packages(settings: Settings) -> list[str]:
     """Return where tools are found; the test-only setting adds a package of theirs."""
     extra = settings.environment.get(_TEST_TOOLS)
     return [_TOOL_PACKAGE, *([extra] if extra else [])]
+
+
+def _agent(settings: Settings, name: str) -> AgentConfig:
+    return settings.config.agents.get(name, AgentConfig())
 
 
 def _workspace(home: Path, agent: str) -> Path:

@@ -15,6 +15,7 @@ from habakkuk.agent.approval.reviewer import Decided, Reviewer
 from habakkuk.agent.approval.types import APPROVAL
 from habakkuk.agent.closing import close_calls, recorded
 from habakkuk.agent.invocation import Invocation
+from habakkuk.agent.offered import available
 from habakkuk.agent.record import CallRecord
 from habakkuk.agent.repair import INTERRUPTED
 from habakkuk.agent.run import TurnRun
@@ -44,7 +45,7 @@ class StepCalls:
         self._run = run
         self._step = step
         self._calls = calls
-        self._tools = run.ports.tools.of(run.agent.toolsets)
+        self._tools = available(run.ports.tools, run.agent)
         self._record = CallRecord(run, step)
         self._invocation = Invocation(run, step, self._record)
         self._gate = Gate(run)

@@ -176,7 +176,8 @@ class AgentConfig(_Section):
     `fallback_notice` says under an answer who failed before it; `web` lets the model use its
     provider's own search and fetch; `compact_at` is the length in tokens at which a session is
     summed up, -1 never, by itself what the model takes. `approvals` says who decides on calls that
-    need it; a reviewer is `reviewer_model`, else the agent's own.
+    need it; a reviewer is `reviewer_model`, else the agent's own. With more tools than
+    `tool_search_over` the model is told of few and searches for the others; -1 tells it of all.
     """
 
     model: ModelName | None = None
@@ -188,6 +189,7 @@ class AgentConfig(_Section):
     approvals: Annotated[Approvers, Field(strict=False)] = Approvers.HUMAN
     reviewer_model: ModelName | None = None
     toolsets: list[Name] = ["core"]
+    tool_search_over: int = Field(default=60, ge=-1)
     prompt: str | None = Field(default=None, max_length=100_000)
     max_steps: int = Field(default=50, ge=1, le=1000)
     max_turn_tokens: int = Field(default=5_000_000, ge=1)

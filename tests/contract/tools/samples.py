@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from habakkuk.llm.types import ToolSpec
 from habakkuk.tools.contract import ToolContext
 from tests.fakes.pages import PUBLIC, FakeNetwork, PageServer, response
 from tests.fakes.toolbox import context, services
 
+CATALOGUE = (ToolSpec("read_file", "Read a file.", {"type": "object"}),)
 LONG = "".join(f"line {number}\n" for number in range(60_000))
 
 
@@ -50,6 +52,8 @@ SAMPLES: Mapping[str, Sample] = {
         {"url": "http://site.example/stalled"},
         texts=("url",),
     ),
+    "tool_search": Sample({"query": "read"}, texts=("query",)),
+    "tool_describe": Sample({"name": "read_file"}, texts=("name",)),
     "read_output": Sample({"handle": "{kept}"}, {"handle": "{kept}"}, texts=("handle",)),
 }
 
@@ -59,7 +63,7 @@ def prepared(tmp_path: Path, pages: PageServer) -> ToolContext:
     network = FakeNetwork(pages.port, {"site.example": [[PUBLIC]]})
     pages.answers |= {"/": response(b"a page"), "/long": response(LONG.encode())}
     workspace = tmp_path / "home" / "agents" / "habakkuk" / "workspace"
-    given = services(tmp_path / "home", web=network.web())
+    given = services(tmp_path / "home", web=network.web(), catalogue=lambda _: CATALOGUE)
     where = context(workspace, given)
     (workspace / "many").mkdir(parents=True)
     (workspace / "file.txt").write_text("some text\n")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from habakkuk.core.errors import NotFound, ToolError
 from habakkuk.core.failpoints import Failpoints
-from habakkuk.core.interrupt import Interrupt
+from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
 from habakkuk.db.engine import Database, DatabaseAway
 from habakkuk.processes import store
 from habakkuk.processes.log import Part, log_folder, read_log
@@ -41,6 +41,8 @@ _AWAY = (
     " a moment, and if it stays away the operator can look at `habakkuk status`"
 )
 
+_STOPPED = "it was not started: the turn that wanted it was stopped"
+
 
 class Desk:
     """Starts, reads, writes to and ends processes. Thread-safe."""
@@ -66,9 +68,12 @@ class Desk:
         self._failpoints.hit("process.ask.after")
         try:
             self._await(new.id, _has_started, START_SECONDS, interrupt)
-        finally:
-            # Nobody would expect it to begin later.
-            store.withdraw(self._database, new.id, _AWAY)
+        except Interrupted as interrupted:
+            if interrupted.reason is Reason.CANCELLED:
+                store.withdraw(self._database, new.id, _STOPPED)
+            raise
+        # Nobody expects it to begin later.
+        store.withdraw(self._database, new.id, _AWAY)
         found = self._get(new.id)
         if found.state is ProcessState.FAILED:
             raise ToolError(found.reason)

@@ -10,7 +10,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from habakkuk.core.errors import ToolError
-from habakkuk.processes.types import NewProcess, process_id
+from habakkuk.processes.types import NewProcess, ProcessState, process_id
 from habakkuk.processes.words import standing
 from habakkuk.tools.background import desk_of
 from habakkuk.tools.commands import Ended, Order
@@ -60,12 +60,13 @@ class ExecArgs(ToolArgs):
         return self
 
 
-def _may_run_again(args: ExecArgs) -> bool:
-    """Whether a call that a crash interrupted runs again: a process is started once a call."""
-    return args.background
-
-
-@tool(risk=Risk.EXECUTE, timeout_s=_LONGEST + 20, paths=lambda args: [args.cwd])
+@tool(
+    risk=Risk.EXECUTE,
+    timeout_s=_LONGEST + 20,
+    paths=lambda args: [args.cwd],
+    # A process has its id from the call, so that the same call starts no second one.
+    idempotent=lambda args: bool(args.background),
+)
 def exec(args: ExecArgs, context: ToolContext) -> ToolOutput:
     """Run a shell command in the workspace and return what it printed and its exit code.
 
@@ -103,7 +104,8 @@ def _start(
     )
     process = desk_of(context).start(new, context.interrupt)
     notify = " You get a message when it ends by itself." if args.notify else ""
-    return ToolOutput(f"{process.id} {standing(process)}.{notify}")
+    lost = process.state is ProcessState.LOST
+    return ToolOutput(f"{process.id} {standing(process)}.{notify}", is_error=lost)
 
 
 def _told(ended: Ended, given: float) -> str:

@@ -25,7 +25,7 @@ class ProcessWriteArgs(ToolArgs):
     eof: bool = Field(default=False, description="Close its input afterwards.")
 
 
-@tool(risk=Risk.EXECUTE, timeout_s=30)
+@tool(risk=Risk.EXECUTE, timeout_s=30, idempotent=lambda _args: True)
 def process_write(args: ProcessWriteArgs, context: ToolContext) -> ToolOutput:
     """Write to the standard input of a background process, and close it if asked to.
 

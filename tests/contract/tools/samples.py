@@ -14,6 +14,7 @@ from typing import Any
 
 from habakkuk.tools.contract import ToolContext
 from tests.fakes.pages import PUBLIC, FakeNetwork, PageServer, response
+from tests.fakes.processes import MemoryDesk
 from tests.fakes.toolbox import context, services
 
 LONG = "".join(f"line {number}\n" for number in range(60_000))
@@ -51,6 +52,11 @@ SAMPLES: Mapping[str, Sample] = {
         texts=("url",),
     ),
     "read_output": Sample({"handle": "{kept}"}, {"handle": "{kept}"}, texts=("handle",)),
+    "process_list": Sample({}),
+    "process_output": Sample({"id": "p_1"}, texts=("id",)),
+    "process_wait": Sample({"id": "p_1"}, texts=("id",)),
+    "process_kill": Sample({"id": "p_1"}, texts=("id",)),
+    "process_write": Sample({"id": "p_1", "stdin": "yes\n"}, texts=("id", "stdin")),
 }
 
 
@@ -59,7 +65,7 @@ def prepared(tmp_path: Path, pages: PageServer) -> ToolContext:
     network = FakeNetwork(pages.port, {"site.example": [[PUBLIC]]})
     pages.answers |= {"/": response(b"a page"), "/long": response(LONG.encode())}
     workspace = tmp_path / "home" / "agents" / "habakkuk" / "workspace"
-    given = services(tmp_path / "home", web=network.web())
+    given = services(tmp_path / "home", web=network.web(), processes=MemoryDesk())
     where = context(workspace, given)
     (workspace / "many").mkdir(parents=True)
     (workspace / "file.txt").write_text("some text\n")

@@ -117,7 +117,15 @@ def test_up_serves_and_down_ends_all_of_it(machine: Machine) -> None:
     processes = machine.processes()
 
     assert machine.healthz() == {"status": "ok", "degraded": []}
-    assert set(processes) == {"valkey", "postgresql", "web", "worker-1", "worker-2", "beat"}
+    assert set(processes) == {
+        "valkey",
+        "postgresql",
+        "web",
+        "worker-1",
+        "worker-2",
+        "processes",
+        "beat",
+    }
     assert f"http://127.0.0.1:{machine.port}" in up.stdout
     assert "./scripts/habakkuk down" in up.stdout
     # The link is for who started it: its secret is in no log.

@@ -121,7 +121,7 @@ def _print(snapshot: Snapshot) -> None:
             "Workers": _workers(snapshot),
             "Models": "\n".join(_models(snapshot)),
             "Jobs": _jobs(snapshot.counts),
-            "Background": _background(snapshot.census),
+            "Commands": _background(snapshot.census),
         },
         indent="  ",
     )
@@ -141,7 +141,7 @@ def _workers(snapshot: Snapshot) -> str:
 def _background(census: Census | None) -> str:
     if census is None:
         return "unknown"
-    running = f"{census.running} running"
+    running = f"{census.running} in the background"
     if census.kept:
         return running
     return f"{running}; the service that keeps them is not there: none can be started"

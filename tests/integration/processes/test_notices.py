@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 from sqlalchemy import text
 
@@ -15,7 +16,7 @@ from tests.integration.processes.keeping import Keeping
 _TURNS = text("SELECT id, reply_to FROM turns WHERE origin = 'process' ORDER BY created")
 
 
-def _ask(stack: Stack, command: str, **fields: object) -> Admitted:
+def _ask(stack: Stack, command: str, **fields: Any) -> Admitted:
     arguments = json.dumps({"command": command, "background": True, "notify": True})
     return stack.say(f"go [[tool exec {arguments}]]", **fields)
 

@@ -54,7 +54,7 @@ def test_input_that_is_not_read_waits_and_has_a_limit(
     assert told == [f"{process} does not read its input just now; it is kept for it."] * 2
     kept = keeping.keeper
     assert kept is not None
-    refused = []
+    refused: list[bool] = []
     kept._running[process].give(b"x" * 900_000, refused.append, eof=False)
     assert refused == [False]
 

@@ -216,10 +216,10 @@ class Gateway:
         return Acceptance(
             address=inbound.address,
             message=NewChatMessage(
-                Author.SYSTEM if inbound.notice else Author.USER,
+                Author.SYSTEM if inbound.event else Author.USER,
                 inbound.text,
                 ChatState.QUEUED,
-                ChatKind.NOTICE if inbound.notice else ChatKind.MESSAGE,
+                ChatKind.EVENT if inbound.event else ChatKind.MESSAGE,
                 user_id=inbound.user.id,
                 remote_id=inbound.remote_id,
                 data={FILES: [asdict(file) for file in inbound.files]} if inbound.files else {},

@@ -86,5 +86,5 @@ def _inbound(item: Untold) -> Inbound | None:
         commands=False,
         attended=bool(item.reply_to.get("attended")),
         target=Target(**target) if target else None,
-        notice=True,
+        event=True,
     )

@@ -39,7 +39,7 @@ def test_an_end_starts_a_turn_of_its_session_whose_answer_is_there(keeping: Keep
     assert [(row.author, row.kind) for row in rows] == [
         (Author.USER, ChatKind.MESSAGE),
         (Author.AGENT, ChatKind.MESSAGE),
-        (Author.SYSTEM, ChatKind.NOTICE),
+        (Author.SYSTEM, ChatKind.EVENT),
         (Author.AGENT, ChatKind.MESSAGE),
     ]
     (process,) = keeping.desk.list("habakkuk")

@@ -9,11 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
-from habakkuk.core.errors import NotFound, ToolError
+from habakkuk.core.errors import ToolError
 from habakkuk.core.failpoints import Failpoints
 from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
-from habakkuk.db.engine import Database, DatabaseAway
+from habakkuk.db.engine import Database, DatabaseAway, Work
 from habakkuk.processes import store
 from habakkuk.processes.log import Part, log_folder, read_log
 from habakkuk.processes.types import (
@@ -43,6 +44,8 @@ _AWAY = (
 
 _STOPPED = "it was not started: the turn that wanted it was stopped"
 
+_Result = TypeVar("_Result")
+
 
 class Desk:
     """Starts, reads, writes to and ends processes. Thread-safe."""
@@ -58,9 +61,7 @@ class Desk:
 
         Raises ToolError when it cannot be, Interrupted when the turn ends before it was.
         """
-        with self._database.transaction() as work:
-            fits = store.add(work, new, MOST_RUNNING)
-        if not fits:
+        if not self._write_down(lambda work: store.add(work, new, MOST_RUNNING), interrupt):
             raise ToolError(
                 f"{MOST_RUNNING} background processes run already, the most that an agent may have;"
                 " end one with process_kill (process_list shows them)"
@@ -96,24 +97,22 @@ class Desk:
     def wait(self, process_id: str, seconds: float, interrupt: Interrupt) -> Process:
         """Wait for a process's end and return it, after `seconds` as it stands then.
 
-        Raises NotFound when it is forgotten meanwhile, Interrupted.
+        Raises ToolError when it is forgotten meanwhile, Interrupted.
         """
         return self._await(process_id, _has_ended, seconds, interrupt)
 
     def kill(self, process_id: str, by: str, interrupt: Interrupt) -> Process:
         """End a process with all that it started; return it, still running when it takes long."""
-        with self._database.transaction() as work:
-            store.ask_kill(work, process_id, by)
+        self._write_down(lambda work: store.ask_kill(work, process_id, by), interrupt)
         return self._await(process_id, _has_ended, _KILL_SECONDS, interrupt)
 
     def write(self, new: NewInput, interrupt: Interrupt) -> Written:
         """Write to a process's input, once a key; wait a little for it to be read."""
-        with self._database.transaction() as work:
-            store.give(work, new)
+        self._write_down(lambda work: store.give(work, new), interrupt)
         self._failpoints.hit("process.give.after")
         deadline, pause = time.monotonic() + _WRITE_SECONDS, _FIRST_PAUSE
         while True:
-            outcome = store.outcome(self._database, new)
+            outcome = self._outcome(new)
             if outcome in {Written.WRITTEN, Written.CLOSED}:
                 return Written(outcome)
             if time.monotonic() >= deadline:
@@ -123,9 +122,31 @@ class Desk:
             interrupt.check()
             pause = min(pause * 2, _LONGEST_PAUSE)
 
+    def _outcome(self, new: NewInput) -> str | None:
+        try:
+            return store.outcome(self._database, new)
+        except DatabaseAway:
+            return None
+
     def census(self) -> Census:
         """Return whether the service is there and how many processes run."""
         return store.census(self._database)
+
+    def _write_down(self, action: Callable[[Work], _Result], interrupt: Interrupt) -> _Result:
+        """Do it in a transaction of its own, again when nobody knows whether it was done.
+
+        Raises DatabaseAway when that stays so; each of these done twice is done once.
+        """
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                with self._database.transaction() as work:
+                    return action(work)
+            except DatabaseAway:
+                if time.monotonic() >= deadline:
+                    raise
+            interrupt.wait(_LONGEST_PAUSE)
+            interrupt.check()
 
     def _await(
         self,
@@ -152,7 +173,7 @@ class Desk:
     def _get(self, process_id: str) -> Process:
         found = store.get(self._database, process_id)
         if found is None:
-            raise NotFound(f"there is no background process {process_id}")
+            raise ToolError(f"{process_id} is no longer remembered: many have ended since")
         return found
 
 

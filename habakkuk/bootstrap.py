@@ -55,6 +55,7 @@ from habakkuk.jobs.leases import lease_seconds
 from habakkuk.jobs.service import Jobs
 from habakkuk.jobs.wake import BackgroundWake, CelerySender, Wake
 from habakkuk.jobs.wake_list import ListSender
+from habakkuk.keeper.service import Keeper, KeeperParts
 from habakkuk.llm.choice import with_choice
 from habakkuk.llm.cooldowns import SharedCooldowns
 from habakkuk.llm.counting import Count, guess
@@ -67,6 +68,7 @@ from habakkuk.llm.selection import NO_MODEL, Selection, select
 from habakkuk.llm.types import ModelRef, ToolSpec
 from habakkuk.llm.window import compact_at
 from habakkuk.ops.tidy import TidyHandler, enqueue_tidy
+from habakkuk.processes.desk import Desk
 from habakkuk.tools.commands import Commands
 from habakkuk.tools.outputs import KeptOutputs
 from habakkuk.tools.registry import ToolRegistry
@@ -145,6 +147,26 @@ class Container:
             return offered_in(tools, _agent(self.settings, agent), self.database, session_id)
 
         return Inspections(self.database, specs, count)
+
+    @property
+    def processes(self) -> Desk:
+        """Background processes; it holds nothing of its own."""
+        return Desk(self.database, self.settings.home, self.failpoints)
+
+    def keeper(self) -> Keeper:
+        """Make what keeps background processes, for the process that does."""
+        workspace = partial(_workspace, self.settings.home)
+        commands = _tool_services(self).commands
+        return Keeper(
+            KeeperParts(
+                self.database,
+                self.settings.home,
+                commands,
+                workspace,
+                self.gateway.admit,
+                self.failpoints,
+            )
+        )
 
     @property
     def amendments(self) -> Amendments:
@@ -299,6 +321,7 @@ def _tool_services(container: Container, tools: ToolRegistry) -> ToolServices:
         commands=Commands(settings.environment.process, settings.home, limits=config.commands),
         outputs=KeptOutputs(blobs.put, blobs.get),
         catalogue=lambda agent: tools.specs(_agent(settings, agent).toolsets),
+        processes=container.processes,
     )
 
 

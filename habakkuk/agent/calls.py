@@ -170,7 +170,7 @@ class StepCalls:
             names = ", ".join(sorted(self._tools)) or "none"
             return f"there is no tool {call.name!r}; the tools are: {names}"
         if item.entry is not None and item.entry.state is CallState.RUNNING:
-            return None if tool.replayable else INTERRUPTED
+            return None if tool.runs_again(call.input) else INTERRUPTED
         if item.wait is not None and item.wait.kind != APPROVAL:
             return None
         try:

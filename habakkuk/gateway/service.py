@@ -224,19 +224,19 @@ class Gateway:
         return replace(asked, turn_id=open_turn, opens=False)
 
     def _acceptance(self, inbound: Inbound) -> Acceptance:
-        config = self._config
         return Acceptance(
             address=inbound.address,
             message=NewChatMessage(
-                Author.USER,
+                Author.SYSTEM if inbound.event else Author.USER,
                 inbound.text,
                 ChatState.QUEUED,
+                ChatKind.EVENT if inbound.event else ChatKind.MESSAGE,
                 user_id=inbound.user.id,
                 remote_id=inbound.remote_id,
                 data={FILES: [asdict(file) for file in inbound.files]} if inbound.files else {},
             ),
             turn_id=rows.turn_id(inbound),
-            agents=[inbound.agent] if inbound.agent else list(config.agents),
+            agents=[inbound.agent] if inbound.agent else list(self._config.agents),
             origin=inbound.origin,
             reply_to=rows.reply_to(inbound),
             payload={"seed": inbound.seed} if inbound.seed else {},
@@ -244,7 +244,7 @@ class Gateway:
             queue=str(Queue.TURNS),
             session_id=inbound.session_id,
             joinable=inbound.joinable,
-            delay=config.gateway.burst_window if inbound.joinable else 0.0,
+            delay=self._config.gateway.burst_window if inbound.joinable else 0.0,
         )
 
     @staticmethod

@@ -21,7 +21,7 @@ from habakkuk.core.errors import ToolError
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.tools.gather import Gathered
 
-_SHIM = str(Path(__file__).with_name("shim.py"))
+SHIM = str(Path(__file__).with_name("shim.py"))
 _SHELLS = (Path("/bin/bash"), Path("/usr/bin/bash"), Path("/usr/local/bin/bash"))
 _INHERITED = ("PATH", "HOME", "LANG", "LANGUAGE", "TERM", "TZ")
 # What a command gets when the server itself has none of it.
@@ -80,7 +80,7 @@ class Commands:
         the command and its descendants are dead already.
         """
         started = time.monotonic()
-        sheet = self._sheet(order, workspace)
+        sheet = self.sheet(order, workspace)
         with _pipes(sheet["user"]) as pipes:
             run = _Run(pipes, json.dumps(sheet).encode() + b"\n")
             with interrupt.freeing(run.cut):
@@ -96,7 +96,8 @@ class Commands:
             errors=run.errors,
         )
 
-    def _sheet(self, order: Order, workspace: Path) -> dict[str, object]:
+    def sheet(self, order: Order, workspace: Path) -> dict[str, object]:
+        """Return what the shim is told of a command. Raises ToolError when it must not run."""
         user = self._agent_user()
         # Folders above may be reached by links; those that the links lead to are what counts.
         real = workspace.resolve()
@@ -267,7 +268,7 @@ class _Run:
         pipes = self._pipes
         try:
             return subprocess.Popen(
-                [sys.executable, "-I", "-S", _SHIM, str(pipes.status[1])],
+                [sys.executable, "-I", "-S", SHIM, str(pipes.status[1])],
                 stdin=pipes.order[0],
                 stdout=pipes.output[1],
                 stderr=pipes.errors[1],

@@ -75,8 +75,9 @@ class ToolOutput:
 class Tool:
     """One tool.
 
-    `replayable`: it only reads, so a call that a crash interrupted runs again. `own_state`: it
-    changes only Habakkuk's own records. `paths` names what a call touches, for approvals.
+    `replayable`: it only reads, so a call that a crash interrupted runs again. So does one that
+    `idempotent` says has its effect once, however often it runs. `own_state`: it changes only
+    Habakkuk's own records. `paths` names what a call touches, for approvals.
     """
 
     name: str
@@ -88,12 +89,22 @@ class Tool:
     replayable: bool
     own_state: bool
     paths: Callable[[Any], Sequence[str]] | None
+    idempotent: Callable[[Any], bool] | None = None
 
     # Once: a schema takes half a millisecond to make, and every model call names every tool.
     @cached_property
     def spec(self) -> ToolSpec:
         """What a model is told of it."""
         return ToolSpec(self.name, self.description, self.args.model_json_schema())
+
+    def runs_again(self, arguments: dict[str, Any]) -> bool:
+        """Whether a call that a crash interrupted may run once more."""
+        if self.idempotent is None:
+            return self.replayable
+        try:
+            return self.idempotent(self.parse(arguments))
+        except ToolError:
+            return False
 
     def parse(self, arguments: dict[str, Any]) -> ToolArgs:
         """Return the arguments, checked. Raises ToolError that says what is wrong with which."""
@@ -117,6 +128,7 @@ def tool(
     replayable: bool = False,
     own_state: bool = False,
     paths: Callable[[Any], Sequence[str]] | None = None,
+    idempotent: Callable[[Any], bool] | None = None,
 ) -> Callable[[Callable[[_Args, ToolContext], ToolOutput]], Tool]:
     """Make a Tool of a function `(args, context) -> ToolOutput` whose docstring describes it."""
 
@@ -132,6 +144,7 @@ def tool(
             replayable=replayable,
             own_state=own_state,
             paths=paths,
+            idempotent=idempotent,
         )
 
     return make

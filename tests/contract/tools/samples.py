@@ -15,6 +15,7 @@ from typing import Any
 from habakkuk.llm.types import ToolSpec
 from habakkuk.tools.contract import ToolContext
 from tests.fakes.pages import PUBLIC, FakeNetwork, PageServer, response
+from tests.fakes.processes import MemoryDesk
 from tests.fakes.toolbox import context, services
 
 CATALOGUE = (ToolSpec("read_file", "Read a file.", {"type": "object"}),)
@@ -55,6 +56,11 @@ SAMPLES: Mapping[str, Sample] = {
     "tool_search": Sample({"query": "read"}, texts=("query",)),
     "tool_describe": Sample({"name": "read_file"}, texts=("name",)),
     "read_output": Sample({"handle": "{kept}"}, {"handle": "{kept}"}, texts=("handle",)),
+    "process_list": Sample({}),
+    "process_output": Sample({"id": "p_1"}, texts=("id",)),
+    "process_wait": Sample({"id": "p_1"}, texts=("id",)),
+    "process_kill": Sample({"id": "p_1"}, texts=("id",)),
+    "process_write": Sample({"id": "p_1", "stdin": "yes\n"}, texts=("id", "stdin")),
 }
 
 
@@ -63,7 +69,9 @@ def prepared(tmp_path: Path, pages: PageServer) -> ToolContext:
     network = FakeNetwork(pages.port, {"site.example": [[PUBLIC]]})
     pages.answers |= {"/": response(b"a page"), "/long": response(LONG.encode())}
     workspace = tmp_path / "home" / "agents" / "habakkuk" / "workspace"
-    given = services(tmp_path / "home", web=network.web(), catalogue=lambda _: CATALOGUE)
+    given = services(
+        tmp_path / "home", web=network.web(), catalogue=lambda _: CATALOGUE, processes=MemoryDesk()
+    )
     where = context(workspace, given)
     (workspace / "many").mkdir(parents=True)
     (workspace / "file.txt").write_text("some text\n")

@@ -283,12 +283,18 @@ def _add_handlers(container: Container) -> None:
 
 def _tool_services(container: Container) -> ToolServices:
     settings, blobs = container.settings, container.blobs
-    config, public = settings.config, urlsplit(settings.config.public_url or "")
+    public = urlsplit(settings.config.public_url or "")
     return ToolServices(
         web=OutsideHttp(own_names=[public.hostname] if public.hostname else []),
-        commands=Commands(settings.environment.process, settings.home, limits=config.commands),
+        commands=_commands(settings),
         outputs=KeptOutputs(blobs.put, blobs.get),
     )
+
+
+def _commands(settings: Settings) -> Commands:
+    config = settings.config
+    process, limits = settings.environment.process, config.commands
+    return Commands(process, settings.home, limits=limits, agents=config.agents)
 
 
 def _router(container: Container) -> Router:

@@ -150,6 +150,12 @@ class PermissionMode(StrEnum):
     FULL = "full"
 
 
+class SandboxKind(StrEnum):
+    """Where an agent's commands run."""
+
+    NONE = "none"
+
+
 class AgentConfig(_Section):
     """One agent: its model as provider/model, what follows when that fails, and what it may do.
 
@@ -164,6 +170,7 @@ class AgentConfig(_Section):
     web: bool = True
     compact_at: CompactAt | None = None
     permissions: Annotated[PermissionMode, Field(strict=False)] = PermissionMode.WORKSPACE
+    sandbox: Annotated[SandboxKind, Field(strict=False)] = SandboxKind.NONE
     toolsets: list[Name] = ["core"]
     prompt: str | None = Field(default=None, max_length=100_000)
     max_steps: int = Field(default=50, ge=1, le=1000)

@@ -44,7 +44,8 @@ def exec(args: ExecArgs, context: ToolContext) -> ToolOutput:
     with open_workspace(context.workspace) as workspace, workspace.folder(args.cwd) as handle:
         folder = context.workspace.joinpath(*inside(args.cwd, context.workspace))
         found = os.fstat(handle)
-    order = Order(args.command, folder, args.timeout_seconds, (found.st_dev, found.st_ino))
+    place = (found.st_dev, found.st_ino)
+    order = Order(args.command, folder, args.timeout_seconds, place, context.agent)
     ended = context.services.commands.run(order, context.workspace, context.interrupt)
     return ToolOutput(_told(ended, args), is_error=ended.timed_out or ended.code != 0)
 

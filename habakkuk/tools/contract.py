@@ -76,7 +76,8 @@ class Tool:
     """One tool.
 
     `replayable`: it only reads, so a call that a crash interrupted runs again. `own_state`: it
-    changes only Habakkuk's own records. `paths` names what a call touches, for approvals.
+    changes only Habakkuk's own records. `paths` names what a call touches, for approvals. `never`
+    is given the arguments and the workspace and says why nobody can allow a call, None mostly.
     """
 
     name: str
@@ -88,6 +89,7 @@ class Tool:
     replayable: bool
     own_state: bool
     paths: Callable[[Any], Sequence[str]] | None
+    never: Callable[[Any, Path], str | None] | None = None
 
     # Once: a schema takes half a millisecond to make, and every model call names every tool.
     @cached_property
@@ -117,6 +119,7 @@ def tool(
     replayable: bool = False,
     own_state: bool = False,
     paths: Callable[[Any], Sequence[str]] | None = None,
+    never: Callable[[Any, Path], str | None] | None = None,
 ) -> Callable[[Callable[[_Args, ToolContext], ToolOutput]], Tool]:
     """Make a Tool of a function `(args, context) -> ToolOutput` whose docstring describes it."""
 
@@ -132,6 +135,7 @@ def tool(
             replayable=replayable,
             own_state=own_state,
             paths=paths,
+            never=never,
         )
 
     return make

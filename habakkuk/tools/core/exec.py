@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 
 from pydantic import Field
 
 from habakkuk.core.errors import ToolError
 from habakkuk.tools.commands import Ended, Order
 from habakkuk.tools.contract import Risk, ToolArgs, ToolContext, ToolOutput, tool
+from habakkuk.tools.hardline.check import hardline
 from habakkuk.tools.texts import encode
 from habakkuk.tools.workspace import inside, open_workspace
 
@@ -32,7 +34,11 @@ class ExecArgs(ToolArgs):
     )
 
 
-@tool(risk=Risk.EXECUTE, timeout_s=_LONGEST + 20, paths=lambda args: [args.cwd])
+def _never(args: ExecArgs, workspace: Path) -> str | None:
+    return hardline(args.command, workspace / args.cwd)
+
+
+@tool(risk=Risk.EXECUTE, timeout_s=_LONGEST + 20, paths=lambda args: [args.cwd], never=_never)
 def exec(args: ExecArgs, context: ToolContext) -> ToolOutput:
     """Run a shell command in the workspace and return what it printed and its exit code.
 

@@ -77,7 +77,8 @@ class Tool:
 
     `replayable`: it only reads, so a call that a crash interrupted runs again. So does one that
     `idempotent` says has its effect once, however often it runs. `own_state`: it changes only
-    Habakkuk's own records. `paths` names what a call touches, for approvals.
+    Habakkuk's own records. `paths` names what a call touches, for approvals. `never` is given the
+    arguments and the workspace and says why nobody can allow a call, None mostly.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Tool:
     own_state: bool
     paths: Callable[[Any], Sequence[str]] | None
     idempotent: Callable[[Any], bool] | None = None
+    never: Callable[[Any, Path], str | None] | None = None
 
     # Once: a schema takes half a millisecond to make, and every model call names every tool.
     @cached_property
@@ -121,7 +123,7 @@ class Tool:
             ) from error
 
 
-def tool(
+def tool(  # noqa: PLR0913 - facts of a tool, each named where it is declared
     *,
     risk: Risk,
     timeout_s: float = 60.0,
@@ -129,6 +131,7 @@ def tool(
     own_state: bool = False,
     paths: Callable[[Any], Sequence[str]] | None = None,
     idempotent: Callable[[Any], bool] | None = None,
+    never: Callable[[Any, Path], str | None] | None = None,
 ) -> Callable[[Callable[[_Args, ToolContext], ToolOutput]], Tool]:
     """Make a Tool of a function `(args, context) -> ToolOutput` whose docstring describes it."""
 
@@ -145,6 +148,7 @@ def tool(
             own_state=own_state,
             paths=paths,
             idempotent=idempotent,
+            never=never,
         )
 
     return make

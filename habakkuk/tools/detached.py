@@ -14,17 +14,16 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from habakkuk.core.errors import ToolError
 from habakkuk.core.log import get_logger
 from habakkuk.tools.commands import SHIM
+from habakkuk.tools.sandbox.contract import Sheet
 
 _log = get_logger("tools.detached")
-# `seconds` of a sheet whose command may take for ever.
-NEVER = 10 * 365 * 86_400.0
 _CHUNK = 65_536
 # How long the pipe may be silent, once the shim has said how the command ended.
 _LAST_SECONDS = 0.5
@@ -66,7 +65,7 @@ class Detached:
 
     def __init__(
         self,
-        sheet: Mapping[str, object],
+        sheet: Sheet,
         sink: Callable[[bytes], None],
         ended: Callable[[Outcome], None],
     ) -> None:
@@ -121,17 +120,16 @@ class Detached:
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
-    def _start(self, sheet: Mapping[str, object]) -> subprocess.Popen[bytes]:
+    def _start(self, sheet: Sheet) -> subprocess.Popen[bytes]:
         order, self._line = self._pipe()
         self._output, output = self._pipe()
         self._said, status = self._pipe()
         given, self._input = self._pipe()
         os.set_blocking(self._input, False)
-        user = sheet["user"]
-        if isinstance(user, list):
+        if sheet.user is not None:
             # Else the command could not open /dev/stdin and /dev/stdout by their names.
             for handle in (output, given):
-                os.fchown(handle, *user)
+                os.fchown(handle, *sheet.user)
         try:
             process = subprocess.Popen(
                 [sys.executable, "-I", "-S", SHIM, str(status)],
@@ -145,7 +143,7 @@ class Detached:
         except OSError as error:
             raise ToolError(f"the command cannot be started: {error.strerror}") from error
         self._close(order, output, status, given)
-        raw = json.dumps({**sheet, "input": given}).encode() + b"\n"
+        raw = replace(sheet, input=given).encode()
         # The shim may be dead already; its end says why.
         with suppress(BrokenPipeError):
             while raw:

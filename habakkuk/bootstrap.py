@@ -322,6 +322,7 @@ def _tool_services(container: Container, tools: ToolRegistry) -> ToolServices:
         outputs=KeptOutputs(blobs.put, blobs.get),
         catalogue=lambda agent: tools.specs(_agent(settings, agent).toolsets),
         processes=container.processes,
+        failpoints=container.failpoints,
     )
 
 

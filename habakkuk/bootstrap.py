@@ -65,6 +65,7 @@ from habakkuk.llm.types import ModelRef, ToolSpec
 from habakkuk.llm.window import compact_at
 from habakkuk.ops.tidy import TidyHandler, enqueue_tidy
 from habakkuk.tools.commands import Commands
+from habakkuk.tools.files import ShownFiles
 from habakkuk.tools.outputs import KeptOutputs
 from habakkuk.tools.registry import ToolRegistry
 from habakkuk.tools.services import ToolServices
@@ -288,6 +289,7 @@ def _tool_services(container: Container) -> ToolServices:
         web=OutsideHttp(own_names=[public.hostname] if public.hostname else []),
         commands=Commands(settings.environment.process, settings.home, limits=config.commands),
         outputs=KeptOutputs(blobs.put, blobs.get),
+        files=ShownFiles(blobs.put),
     )
 
 

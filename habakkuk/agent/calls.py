@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from habakkuk.agent.approval.gate import Ask, Gate
 from habakkuk.agent.approval.types import APPROVAL
-from habakkuk.agent.closing import close_calls, recorded
+from habakkuk.agent.closing import StepResults, close_calls
 from habakkuk.agent.invocation import Invocation
 from habakkuk.agent.record import CallRecord
 from habakkuk.agent.repair import INTERRUPTED
@@ -21,7 +21,7 @@ from habakkuk.conversations.types import CallState, JournalEntry
 from habakkuk.core.errors import ToolError
 from habakkuk.events.types import EventType
 from habakkuk.jobs.types import Wait
-from habakkuk.llm.types import ToolCall, ToolResult
+from habakkuk.llm.types import ToolCall
 from habakkuk.tools.contract import Resolution, ToolOutput
 
 
@@ -47,7 +47,7 @@ class StepCalls:
         self._invocation = Invocation(run, step, self._record)
         self._gate = Gate(run)
 
-    def results(self) -> tuple[ToolResult, ...] | None:
+    def results(self) -> StepResults | None:
         """Run what is left to run and return all results; None when the turn is parked.
 
         Raises Interrupted when the turn stops meanwhile.
@@ -65,18 +65,20 @@ class StepCalls:
                 self._run.events.emit(EventType.TURN_WAITING, self._step)
                 return None
 
-    def _within_budget(self, entries: dict[str, JournalEntry]) -> tuple[ToolResult, ...]:
+    def _within_budget(self, entries: dict[str, JournalEntry]) -> StepResults:
         """Return every result, together within what one step may give a model to read."""
-        results = [recorded(entries[call.id]) for call in self._calls]
+        whole = StepResults.of([entries[call.id] for call in self._calls])
+        results = whole.results
         outside = self._run.tainted()
         outputs = [ToolOutput(r.text, r.is_error, outside=outside) for r in results]
         fitted = self._record.fitted(outputs)
-        return tuple(
+        cut = tuple(
             result.model_copy(update={"text": output.text})
             for result, output in zip(results, fitted, strict=True)
         )
+        return StepResults(cut, whole.media)
 
-    def stopped(self) -> tuple[ToolResult, ...]:
+    def stopped(self) -> StepResults:
         """Return results for a stopped turn: what is recorded, else that it was stopped."""
         context = self._run.context
         with context.database.transaction() as work:

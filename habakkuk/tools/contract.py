@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from habakkuk.core.errors import ToolError
 from habakkuk.core.interrupt import Interrupt
-from habakkuk.llm.types import ToolSpec
+from habakkuk.llm.types import Media, ToolSpec
 from habakkuk.tools.services import ToolServices
 
 
@@ -64,11 +64,16 @@ class ToolContext:
 
 @dataclass(frozen=True)
 class ToolOutput:
-    """What a call gave, as the model reads it. `outside`: it holds content from elsewhere."""
+    """What a call gave, as the model reads it. `outside`: it holds content from elsewhere.
+
+    `media` are files that the model sees after the results of the step: stored already, since the
+    record of the call only names them.
+    """
 
     text: str
     is_error: bool = False
     outside: bool = False
+    media: tuple[Media, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,8 @@ class Tool:
     """One tool.
 
     `replayable`: it only reads, so a call that a crash interrupted runs again. `own_state`: it
-    changes only Habakkuk's own records. `paths` names what a call touches, for approvals.
+    changes only Habakkuk's own records. `paths` names what a call touches, for approvals. `risk_of`
+    is there where some calls do more than `risk`, the least of them.
     """
 
     name: str
@@ -88,12 +94,17 @@ class Tool:
     replayable: bool
     own_state: bool
     paths: Callable[[Any], Sequence[str]] | None
+    risk_of: Callable[[Any], Risk] | None = None
 
     # Once: a schema takes half a millisecond to make, and every model call names every tool.
     @cached_property
     def spec(self) -> ToolSpec:
         """What a model is told of it."""
         return ToolSpec(self.name, self.description, self.args.model_json_schema())
+
+    def risk_with(self, args: ToolArgs) -> Risk:
+        """Return what a call with these arguments can do."""
+        return self.risk if self.risk_of is None else self.risk_of(args)
 
     def parse(self, arguments: dict[str, Any]) -> ToolArgs:
         """Return the arguments, checked. Raises ToolError that says what is wrong with which."""
@@ -117,6 +128,7 @@ def tool(
     replayable: bool = False,
     own_state: bool = False,
     paths: Callable[[Any], Sequence[str]] | None = None,
+    risk_of: Callable[[Any], Risk] | None = None,
 ) -> Callable[[Callable[[_Args, ToolContext], ToolOutput]], Tool]:
     """Make a Tool of a function `(args, context) -> ToolOutput` whose docstring describes it."""
 
@@ -132,6 +144,7 @@ def tool(
             replayable=replayable,
             own_state=own_state,
             paths=paths,
+            risk_of=risk_of,
         )
 
     return make

@@ -14,6 +14,7 @@ from typing import Any
 
 from habakkuk.tools.contract import ToolContext
 from tests.fakes.pages import PUBLIC, FakeNetwork, PageServer, response
+from tests.fakes.pictures import quarters, written
 from tests.fakes.toolbox import context, services
 
 LONG = "".join(f"line {number}\n" for number in range(60_000))
@@ -27,6 +28,8 @@ class Sample:
     long: Mapping[str, Any] | None = None
     # Arguments with which it takes longer than anybody waits.
     stalls: Mapping[str, Any] | None = None
+    # Whether what it returns comes from elsewhere; as its risk says it, where that is None.
+    outside: bool | None = None
     # Arguments that are text, to be filled with what is no ordinary text.
     texts: tuple[str, ...] = field(default=())
 
@@ -50,6 +53,7 @@ SAMPLES: Mapping[str, Sample] = {
         {"url": "http://site.example/stalled"},
         texts=("url",),
     ),
+    "view_image": Sample({"path": "image.png"}, texts=("path",)),
     "read_output": Sample({"handle": "{kept}"}, {"handle": "{kept}"}, texts=("handle",)),
 }
 
@@ -64,6 +68,7 @@ def prepared(tmp_path: Path, pages: PageServer) -> ToolContext:
     (workspace / "many").mkdir(parents=True)
     (workspace / "file.txt").write_text("some text\n")
     (workspace / "long.txt").write_text(LONG)
+    (workspace / "image.png").write_bytes(written(quarters(40), "PNG"))
     (workspace / "bytes.txt").write_bytes(b"a\xff\xfeb\n")
     Path(os.fsdecode(os.fsencode(workspace) + b"/many/odd-\xff-name")).touch()
     (workspace / "many" / "000").touch()

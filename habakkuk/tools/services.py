@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from habakkuk.core.http import OutsideHttp
+from habakkuk.documents.reader import Documents
 from habakkuk.tools.commands import Commands
 from habakkuk.tools.files import ShownFiles
 from habakkuk.tools.outputs import KeptOutputs
@@ -18,3 +19,4 @@ class ToolServices:
     commands: Commands = field(default_factory=Commands)
     outputs: KeptOutputs = field(default_factory=KeptOutputs)
     files: ShownFiles = field(default_factory=ShownFiles)
+    documents: Documents = field(default_factory=Documents)

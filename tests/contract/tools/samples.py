@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from habakkuk.tools.contract import ToolContext
+from tests.fakes.documents import xlsx
 from tests.fakes.pages import PUBLIC, FakeNetwork, PageServer, response
 from tests.fakes.pictures import quarters, written
 from tests.fakes.toolbox import context, services
@@ -54,6 +55,9 @@ SAMPLES: Mapping[str, Sample] = {
         texts=("url",),
     ),
     "view_image": Sample({"path": "image.png"}, texts=("path",)),
+    "read_document": Sample(
+        {"path": "book.xlsx"}, {"path": "long.xlsx"}, outside=True, texts=("path", "pages")
+    ),
     "read_output": Sample({"handle": "{kept}"}, {"handle": "{kept}"}, texts=("handle",)),
 }
 
@@ -69,6 +73,8 @@ def prepared(tmp_path: Path, pages: PageServer) -> ToolContext:
     (workspace / "file.txt").write_text("some text\n")
     (workspace / "long.txt").write_text(LONG)
     (workspace / "image.png").write_bytes(written(quarters(40), "PNG"))
+    (workspace / "book.xlsx").write_bytes(xlsx({"One": [["a", 1]]}))
+    (workspace / "long.xlsx").write_bytes(xlsx({"One": [[f"cell {n}", n] for n in range(5_000)]}))
     (workspace / "bytes.txt").write_bytes(b"a\xff\xfeb\n")
     Path(os.fsdecode(os.fsencode(workspace) + b"/many/odd-\xff-name")).touch()
     (workspace / "many" / "000").touch()

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from habakkuk.agent import notices
+from habakkuk.agent import notices, turn_hooks
 from habakkuk.agent.begin import begin
 from habakkuk.agent.calls import StepCalls
-from habakkuk.agent.closing import STOPPED_TEXT, close_turn
+from habakkuk.agent.closing import STOPPED_TEXT, StepResults, close_turn
 from habakkuk.agent.compaction.plan import begins_turn
 from habakkuk.agent.compaction.window import Window
 from habakkuk.agent.endings import Ending, append, end_turn, visible
@@ -40,7 +40,7 @@ from habakkuk.events.types import EventType
 from habakkuk.jobs.contract import JobContext
 from habakkuk.jobs.types import Job, JobState, Queue
 from habakkuk.llm.contract import ContextOverflow, StreamCut
-from habakkuk.llm.types import Finished, Message, ModelRef, Role, StopReason, Text, ToolResult
+from habakkuk.llm.types import Finished, Message, ModelRef, Role, StopReason, Text
 
 TURN_KIND = "turn"
 _RETRY = "Send the message again to try once more."
@@ -84,6 +84,8 @@ class TurnHandler:
         if begun is None:
             return None, None
         context.failpoints.hit("turn.take.after")
+        if not taken.length:
+            turn_hooks.session_began(run)
         return run, self._known(context, taken, begun)
 
     def _known(
@@ -164,6 +166,7 @@ class _Turn:
         try:
             self._load(known)
             run.events.emit(EventType.TURN_STARTED, self._step)
+            turn_hooks.began(run, lambda: self._task)
             if run.turn.began is not None:
                 run.events.emit(EventType.STEP_RESET, self._step)
             self._loop()
@@ -198,10 +201,10 @@ class _Turn:
             self._run.context.interrupt.check()
             calls = self._last.calls
             if calls:
-                results = StepCalls(self._run, self._step - 1, calls).results()
+                results = StepCalls(self._run, self._step - 1, calls, self._task).results()
                 if results is None:
                     return
-                self._append(Message(Role.USER, self._warned(results)))
+                self._append(self._warned(results).message)
                 continue
             if self._over_budget():
                 return
@@ -213,13 +216,22 @@ class _Turn:
         return [item.message for item in own_of(self._window.stored, self._run.turn.id)]
 
     @property
+    def _task(self) -> str:
+        """What the turn's user asked for, also where that is summed up by now."""
+        own, request = self._own_messages(), self._window.transcript.request
+        if request is not None and request.job_id == self._run.turn.id:
+            own = [request.message]
+        spoken = (b.text for b in own[0].blocks if b.type == "text" and not b.note)
+        return "".join(spoken).strip()
+
+    @property
     def _last(self) -> Message:
         return self._window.stored[-1].message
 
-    def _warned(self, results: tuple[ToolResult, ...]) -> tuple[ToolResult, ...]:
+    def _warned(self, given: StepResults) -> StepResults:
         """Tell the model when its calls go in circles, in the result that it reads last."""
-        found = circle([*self._own_messages(), Message(Role.USER, results)])
-        return results if found is None else (*results[:-1], noted(results[-1], found))
+        found = circle([*self._own_messages(), given.message])
+        return given if found is None else given.with_last(noted(given.results[-1], found))
 
     def _ask(self) -> Finished:
         """Call the model; a blank answer is asked for once more."""
@@ -304,7 +316,7 @@ class _Turn:
         last = self._last
         if last.calls:
             results = StepCalls(self._run, self._step - 1, last.calls).stopped()
-            messages.append(Message(Role.USER, results))
+            messages.append(results.message)
         shown = self._model.shown.strip() if self._model else ""
         partial = Text(text=shown or STOPPED_TEXT, partial=True)
         messages.append(Message(Role.ASSISTANT, (partial,)))

@@ -13,8 +13,9 @@ def undo(context: CommandContext, _arguments: str) -> str:
     """Take back what the latest turn of this conversation changed in the workspace."""
     conversation = context.conversation
     agent = context.config.agents.get(conversation.agent, AgentConfig())
-    if not agent.checkpoints:
-        return f"There is nothing to go back to: {conversation.agent} has `checkpoints: false`."
+    if not agent.checkpoints or agent.sandbox == "ssh":
+        why = "works on another machine" if agent.checkpoints else "has `checkpoints: false`"
+        return f"There is nothing to go back to: {conversation.agent} {why}."
     if turns.open_anywhere_in(context.work, conversation.id):
         return "A turn is running or next here; /stop it first, or wait for its end."
     if turns.runs_for(context.work, conversation.agent):

@@ -10,6 +10,7 @@ from habakkuk.db.engine import Database
 from habakkuk.ops import machine_checks, server_checks
 from habakkuk.ops.budget_checks import check_people, check_prices
 from habakkuk.ops.channel_checks import check_channels
+from habakkuk.ops.checkpoint_checks import check_checkpoints
 from habakkuk.ops.findings import Finding, Verdict, fail, ok
 from habakkuk.ops.run_file import resolve_settings
 
@@ -30,6 +31,7 @@ def examine(read: Callable[[], Settings]) -> Iterator[Finding]:
     yield ok("config", str(settings.home / "config.yaml"))
     yield machine_checks.check_disk(settings.home)
     yield machine_checks.check_agent_wall(settings.home)
+    yield check_checkpoints(settings)
     yield server_checks.check_model(settings)
     yield from check_prices(settings)
     yield from check_channels(settings)
@@ -51,6 +53,7 @@ def _running(settings: Settings) -> Iterator[Finding]:
         yield from server_checks.check_redis(str(settings.redis_url))
         if schema.verdict is Verdict.OK:
             yield server_checks.check_workers(database, settings.config_hash)
+            yield server_checks.check_keeper(database)
             yield from check_people(settings, database)
         else:
             yield fail("workers", "unknown without the schema", schema.advice)

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from habakkuk.core.errors import ToolError
 from habakkuk.core.interrupt import Interrupt
-from habakkuk.llm.types import ToolSpec
+from habakkuk.llm.types import Media, ToolSpec
 from habakkuk.tools.services import ToolServices
 
 
@@ -64,19 +64,27 @@ class ToolContext:
 
 @dataclass(frozen=True)
 class ToolOutput:
-    """What a call gave, as the model reads it. `outside`: it holds content from elsewhere."""
+    """What a call gave, as the model reads it. `outside`: it holds content from elsewhere.
+
+    `media` are files that the model sees after the results of the step: stored already, since the
+    record of the call only names them.
+    """
 
     text: str
     is_error: bool = False
     outside: bool = False
+    media: tuple[Media, ...] = ()
 
 
 @dataclass(frozen=True)
 class Tool:
     """One tool.
 
-    `replayable`: it only reads, so a call that a crash interrupted runs again. `own_state`: it
-    changes only Habakkuk's own records. `paths` names what a call touches, for approvals.
+    `replayable`: it only reads, so a call that a crash interrupted runs again. So does one that
+    `idempotent` says has its effect once, however often it runs. `own_state`: it changes only
+    Habakkuk's own records. `paths` names what a call touches, for approvals. `never` is given the
+    arguments and the workspace and says why nobody can allow a call, None mostly. `risk_of` is
+    there where some calls do more than `risk`, the least of them.
     """
 
     name: str
@@ -88,12 +96,28 @@ class Tool:
     replayable: bool
     own_state: bool
     paths: Callable[[Any], Sequence[str]] | None
+    idempotent: Callable[[Any], bool] | None = None
+    never: Callable[[Any, Path], str | None] | None = None
+    risk_of: Callable[[Any], Risk] | None = None
 
     # Once: a schema takes half a millisecond to make, and every model call names every tool.
     @cached_property
     def spec(self) -> ToolSpec:
         """What a model is told of it."""
         return ToolSpec(self.name, self.description, self.args.model_json_schema())
+
+    def runs_again(self, arguments: dict[str, Any]) -> bool:
+        """Whether a call that a crash interrupted may run once more."""
+        if self.idempotent is None:
+            return self.replayable
+        try:
+            return self.idempotent(self.parse(arguments))
+        except ToolError:
+            return False
+
+    def risk_with(self, args: ToolArgs) -> Risk:
+        """Return what a call with these arguments can do."""
+        return self.risk if self.risk_of is None else self.risk_of(args)
 
     def parse(self, arguments: dict[str, Any]) -> ToolArgs:
         """Return the arguments, checked. Raises ToolError that says what is wrong with which."""
@@ -110,13 +134,16 @@ class Tool:
             ) from error
 
 
-def tool(
+def tool(  # noqa: PLR0913 - facts of a tool, each named where it is declared
     *,
     risk: Risk,
     timeout_s: float = 60.0,
     replayable: bool = False,
     own_state: bool = False,
     paths: Callable[[Any], Sequence[str]] | None = None,
+    idempotent: Callable[[Any], bool] | None = None,
+    never: Callable[[Any, Path], str | None] | None = None,
+    risk_of: Callable[[Any], Risk] | None = None,
 ) -> Callable[[Callable[[_Args, ToolContext], ToolOutput]], Tool]:
     """Make a Tool of a function `(args, context) -> ToolOutput` whose docstring describes it."""
 
@@ -132,6 +159,9 @@ def tool(
             replayable=replayable,
             own_state=own_state,
             paths=paths,
+            idempotent=idempotent,
+            never=never,
+            risk_of=risk_of,
         )
 
     return make

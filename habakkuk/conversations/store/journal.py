@@ -12,7 +12,7 @@ from sqlalchemy import text
 from habakkuk.conversations.types import CallState, JournalEntry
 from habakkuk.db.engine import Database, Work
 from habakkuk.db.statements import Row
-from habakkuk.llm.types import ToolCall, ToolResult
+from habakkuk.llm.types import Media, ToolCall, ToolResult, blocks_to_json
 
 _START = text("""
     INSERT INTO tool_calls (session_id, call_id, job_id, step, name, input, state)
@@ -41,6 +41,11 @@ _WAIT = text("""
 _OF_STEP = text("""
     SELECT call_id, name, input, state, result, started IS NOT NULL AS started FROM tool_calls
     WHERE job_id = :job_id AND step = :step
+""")
+_RESULTS = text("""
+    SELECT result ->> 'text' AS text FROM tool_calls
+    WHERE session_id = :session_id AND name = ANY(:names) AND state = 'done'
+    ORDER BY finished, call_id
 """)
 _KNOWN = text("""
     SELECT call_id FROM tool_calls WHERE session_id = :session_id AND call_id = ANY(:ids)
@@ -72,10 +77,18 @@ def hold(work: Work, place: Place, call: ToolCall) -> bool:
     return bool(work.execute(_HOLD, **_row(place, call)).changed)
 
 
-def end(work: Work, place: Place, call: ToolCall, result: ToolResult) -> bool:
-    """Write one call's result; False when it has one, which stands. After a guard."""
-    stored = orjson.dumps({"text": result.text, "is_error": result.is_error}).decode()
-    return bool(work.execute(_END, **_row(place, call), result=stored).changed)
+def end(
+    work: Work, place: Place, call: ToolCall, result: ToolResult, media: Sequence[Media] = ()
+) -> bool:
+    """Write one call's result; False when it has one, which stands. After a guard.
+
+    `media` are the files it brought, whose blobs are stored.
+    """
+    stored: dict[str, Any] = {"text": result.text, "is_error": result.is_error}
+    if media:
+        stored["media"] = blocks_to_json(media)
+    written = orjson.dumps(stored).decode()
+    return bool(work.execute(_END, **_row(place, call), result=written).changed)
 
 
 def _row(place: Place, call: ToolCall) -> dict[str, Any]:
@@ -113,6 +126,7 @@ def _entry(row: Row) -> JournalEntry:
         row.started,
         result.get("text", ""),
         bool(result.get("is_error", False)),
+        tuple(Media.model_validate(one) for one in result.get("media", ())),
     )
 
 
@@ -120,3 +134,9 @@ def known_ids(database: Database, session_id: str, ids: Sequence[str]) -> set[st
     """Return which of these call ids the session has used before."""
     rows = database.run(_KNOWN, session_id=session_id, ids=list(ids))
     return {row.call_id for row in rows}
+
+
+def results_of(database: Database, session_id: str, names: Sequence[str]) -> list[str]:
+    """Return what calls of these tools gave in a session, in the order in which they ended."""
+    rows = database.run(_RESULTS, session_id=session_id, names=list(names))
+    return [row.text or "" for row in rows]

@@ -11,11 +11,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from habakkuk.core.agent_user import AgentUser, find_agent_user
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.tools.checkpoints.types import NoCheckpoint
-from habakkuk.tools.commands import closed_to
+from habakkuk.tools.reach import closed_to
 
 _LAUNCH = str(Path(__file__).with_name("launch.py"))
 _SHOWN = 500
@@ -78,35 +79,14 @@ class Git:
     def _started(
         self, command: Sequence[str], given: bytes, index: Path | None
     ) -> tuple[int, bytes, bytes]:
-        user = find_agent_user() if os.geteuid() == 0 else None
-        if os.geteuid() == 0 and user is None:
-            raise NoCheckpoint(
-                "git is not run as root, and the user of agents' commands is missing"
-            )
-        hide = self._closed(user) if user else None
-        if user is not None and hide is not None:
-            order = {
-                "hide": str(hide),
-                "keep": [str(self.workspace), str(self.repository)],
-                "user": [user.uid, user.gid],
-                "folder": str(self.workspace),
-                "command": list(command),
-            }
-            command = [sys.executable, "-I", "-S", _LAUNCH, json.dumps(order)]
-            user = None
         process = subprocess.Popen(
-            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            cwd="/" if hide else self.workspace,
-            env=self._variables(index),
             pass_fds=(self.lock,),
-            user=user.uid if user else None,
-            group=user.gid if user else None,
-            extra_groups=[] if user else None,
             umask=0o022,
             start_new_session=True,
+            **self._as_owner(command, self._variables(index)),
         )
         with self.interrupt.freeing(process.kill):
             try:
@@ -116,6 +96,28 @@ class Git:
                 process.kill()
                 output, errors = process.communicate()
         return process.returncode, output, errors
+
+    def _as_owner(self, command: Sequence[str], variables: dict[str, str]) -> dict[str, Any]:
+        """Return how a command is started as whom the workspace belongs to."""
+        here: dict[str, Any] = {"args": command, "env": variables, "cwd": self.workspace}
+        if os.geteuid() != 0:
+            return here
+        user = find_agent_user()
+        if user is None:
+            raise NoCheckpoint("git is not run as root, and the user of commands is missing")
+        hide = self._closed(user)
+        if hide is None:
+            return here | {"user": user.uid, "group": user.gid, "extra_groups": []}
+        order = {
+            "hide": str(hide),
+            "keep": [str(self.workspace), str(self.repository)],
+            "user": [user.uid, user.gid],
+            "folder": str(self.workspace),
+            "command": list(command),
+            "variables": variables,
+        }
+        launch = [sys.executable, "-I", "-S", _LAUNCH, json.dumps(order)]
+        return {"args": launch, "env": {}, "cwd": "/"}
 
     def _closed(self, user: AgentUser) -> Path | None:
         """Return the topmost folder that the agents' user cannot pass on the way to either."""

@@ -26,17 +26,18 @@ class Refused(Exception):
 def main(order: dict[str, object]) -> None:
     """Make the view, give up the rights, become git. Never returns."""
     hide, keep, user = order["hide"], order["keep"], order["user"]
-    command, folder = order["command"], order["folder"]
+    command, folder, variables = order["command"], order["folder"], order["variables"]
     assert isinstance(keep, list)  # noqa: S101 - one writer, one reader
     assert isinstance(user, list)  # noqa: S101 - see above
     assert isinstance(command, list)  # noqa: S101 - see above
+    assert isinstance(variables, dict)  # noqa: S101 - see above
     _show_only(str(hide), [str(path) for path in keep])
     os.umask(0o077)
     os.setgroups([])
     os.setgid(user[1])
     os.setuid(user[0])
     os.chdir(str(folder))
-    os.execve(command[0], command, dict(os.environ))  # noqa: S606, TID251 - its purpose; the caller made it
+    os.execve(command[0], command, variables)  # noqa: S606 - its purpose
 
 
 def _show_only(hide: str, keep: list[str]) -> None:

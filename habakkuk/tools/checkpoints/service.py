@@ -54,8 +54,9 @@ class Checkpoints:
         self._workspace = workspace
 
     def enabled(self, agent: str) -> bool:
-        """Whether this agent's workspace gets any."""
-        return self._settings(agent).checkpoints
+        """Whether this agent's workspace gets any: not where its changes happen elsewhere."""
+        settings = self._settings(agent)
+        return settings.checkpoints and settings.sandbox != "ssh"
 
     def before(self, agent: str, label: Label, interrupt: Interrupt) -> None:
         """Make the checkpoint of a turn, once.

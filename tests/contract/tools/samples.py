@@ -12,10 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from habakkuk.llm.types import ToolSpec
 from habakkuk.tools.contract import ToolContext
+from tests.fakes.documents import xlsx
 from tests.fakes.pages import PUBLIC, FakeNetwork, PageServer, response
+from tests.fakes.pictures import quarters, written
+from tests.fakes.processes import MemoryDesk
 from tests.fakes.toolbox import context, services
 
+CATALOGUE = (ToolSpec("read_file", "Read a file.", {"type": "object"}),)
 LONG = "".join(f"line {number}\n" for number in range(60_000))
 
 
@@ -27,6 +32,8 @@ class Sample:
     long: Mapping[str, Any] | None = None
     # Arguments with which it takes longer than anybody waits.
     stalls: Mapping[str, Any] | None = None
+    # Whether what it returns comes from elsewhere; as its risk says it, where that is None.
+    outside: bool | None = None
     # Arguments that are text, to be filled with what is no ordinary text.
     texts: tuple[str, ...] = field(default=())
     # The paths that the good call touches, where none of its arguments is one.
@@ -62,7 +69,18 @@ SAMPLES: Mapping[str, Sample] = {
         {"url": "http://site.example/stalled"},
         texts=("url",),
     ),
+    "tool_search": Sample({"query": "read"}, texts=("query",)),
+    "tool_describe": Sample({"name": "read_file"}, texts=("name",)),
+    "view_image": Sample({"path": "image.png"}, texts=("path",)),
+    "read_document": Sample(
+        {"path": "book.xlsx"}, {"path": "long.xlsx"}, outside=True, texts=("path", "pages")
+    ),
     "read_output": Sample({"handle": "{kept}"}, {"handle": "{kept}"}, texts=("handle",)),
+    "process_list": Sample({}),
+    "process_output": Sample({"id": "p_1"}, texts=("id",)),
+    "process_wait": Sample({"id": "p_1"}, texts=("id",)),
+    "process_kill": Sample({"id": "p_1"}, texts=("id",)),
+    "process_write": Sample({"id": "p_1", "stdin": "yes\n"}, texts=("id", "stdin")),
 }
 
 
@@ -71,11 +89,16 @@ def prepared(tmp_path: Path, pages: PageServer) -> ToolContext:
     network = FakeNetwork(pages.port, {"site.example": [[PUBLIC]]})
     pages.answers |= {"/": response(b"a page"), "/long": response(LONG.encode())}
     workspace = tmp_path / "home" / "agents" / "habakkuk" / "workspace"
-    given = services(tmp_path / "home", web=network.web())
+    given = services(
+        tmp_path / "home", web=network.web(), catalogue=lambda _: CATALOGUE, processes=MemoryDesk()
+    )
     where = context(workspace, given)
     (workspace / "many").mkdir(parents=True)
     (workspace / "file.txt").write_text("some text\n")
     (workspace / "long.txt").write_text(LONG)
+    (workspace / "image.png").write_bytes(written(quarters(40), "PNG"))
+    (workspace / "book.xlsx").write_bytes(xlsx({"One": [["a", 1]]}))
+    (workspace / "long.xlsx").write_bytes(xlsx({"One": [[f"cell {n}", n] for n in range(5_000)]}))
     (workspace / "bytes.txt").write_bytes(b"a\xff\xfeb\n")
     Path(os.fsdecode(os.fsencode(workspace) + b"/many/odd-\xff-name")).touch()
     (workspace / "many" / "000").touch()

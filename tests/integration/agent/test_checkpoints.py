@@ -50,7 +50,8 @@ def _results(stack: Stack, admitted: Admitted) -> list[ChatMessage]:
     return [row for row in notices(stack, admitted) if row.kind == "notice"]
 
 
-PATCHES = '[[tool apply_patch {"patch": "*** Begin Patch\\n*** Add File: y\\n+y\\n*** End Patch"}]]'
+_ADDED = "*** Begin Patch\\n*** Add File: y\\n+y\\n*** End Patch"
+PATCHES = f'[[tool apply_patch {{"patch": "{_ADDED}"}}]]'
 
 
 @pytest.mark.parametrize(
@@ -58,10 +59,7 @@ PATCHES = '[[tool apply_patch {"patch": "*** Begin Patch\\n*** Add File: y\\n+y\
     [
         (writes("x", "1"), 1),
         ('[[tool exec {"command": "true"}]]', 1),
-        (
-            '[[tool apply_patch {"patch": "*** Begin Patch\\n*** Add File: y\\n+y\\n*** End Patch"}]]',
-            1,
-        ),
+        (PATCHES, 1),
         ('[[tool edit_file {"path": "f", "old": "a", "new": "b"}]]', 1),
         (writes("x", "1") + writes("y", "1") + '[[tool exec {"command": "true"}]]', 1),
         (writes("x", "1") + "[[next]]" + writes("x", "2"), 1),

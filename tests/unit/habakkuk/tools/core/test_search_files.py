@@ -53,7 +53,7 @@ def do(where: ToolContext, pattern: str, **more: Any) -> list[str]:
     return output.text.split("\n")
 
 
-FILES = {
+FILES: dict[str, str | bytes] = {
     "a.py": "import os\n    def foo(x):\n",
     "b/c.py": "foo\r\nbar\r\n",
     "b/d.log": "foo\n",

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from habakkuk.core.http import OutsideHttp
 from habakkuk.core.interrupt import Interrupt
+from habakkuk.llm.types import ToolSpec
 from habakkuk.processes.log import Part
 from habakkuk.processes.types import NewInput, NewProcess, Process, Written
 from habakkuk.tools.commands import Commands
 from habakkuk.tools.outputs import KeptOutputs
+
+
+def _no_tools(_agent: str) -> Sequence[ToolSpec]:
+    return ()
 
 
 class ProcessDesk(Protocol):
@@ -50,10 +55,12 @@ class ProcessDesk(Protocol):
 class ToolServices:
     """The parts of a worker process that tools share.
 
-    Without arguments it keeps no outputs and has no background processes.
+    Without arguments it keeps no outputs and has no background processes. `catalogue` gives every
+    tool of an agent by the agent's name.
     """
 
     web: OutsideHttp = field(default_factory=OutsideHttp)
     commands: Commands = field(default_factory=Commands)
     outputs: KeptOutputs = field(default_factory=KeptOutputs)
+    catalogue: Callable[[str], Sequence[ToolSpec]] = _no_tools
     processes: ProcessDesk | None = None

@@ -271,7 +271,8 @@ def take(work: Work, turn_id: str, fence: int) -> Taken | None:
     turn = turn_of(row)
     said = [Said(each.body, each.said, files_of(each.data)) for each in rows if each.seq]
     prompt, length = row.system_prompt, row.length
-    return Taken(turn, prompt, row.begins, said, length, row.model, row.effort)
+    chosen = row.model, row.effort
+    return Taken(turn, prompt, row.begins, said, length, *chosen, row.compactions)
 
 
 def open_transcript(

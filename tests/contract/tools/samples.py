@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from habakkuk.llm.types import ToolSpec
 from habakkuk.tools.contract import ToolContext
 from tests.fakes.pages import PUBLIC, FakeNetwork, PageServer, response
 from tests.fakes.processes import MemoryDesk
 from tests.fakes.toolbox import context, services
 
+CATALOGUE = (ToolSpec("read_file", "Read a file.", {"type": "object"}),)
 LONG = "".join(f"line {number}\n" for number in range(60_000))
 
 
@@ -51,6 +53,8 @@ SAMPLES: Mapping[str, Sample] = {
         {"url": "http://site.example/stalled"},
         texts=("url",),
     ),
+    "tool_search": Sample({"query": "read"}, texts=("query",)),
+    "tool_describe": Sample({"name": "read_file"}, texts=("name",)),
     "read_output": Sample({"handle": "{kept}"}, {"handle": "{kept}"}, texts=("handle",)),
     "process_list": Sample({}),
     "process_output": Sample({"id": "p_1"}, texts=("id",)),
@@ -65,7 +69,9 @@ def prepared(tmp_path: Path, pages: PageServer) -> ToolContext:
     network = FakeNetwork(pages.port, {"site.example": [[PUBLIC]]})
     pages.answers |= {"/": response(b"a page"), "/long": response(LONG.encode())}
     workspace = tmp_path / "home" / "agents" / "habakkuk" / "workspace"
-    given = services(tmp_path / "home", web=network.web(), processes=MemoryDesk())
+    given = services(
+        tmp_path / "home", web=network.web(), catalogue=lambda _: CATALOGUE, processes=MemoryDesk()
+    )
     where = context(workspace, given)
     (workspace / "many").mkdir(parents=True)
     (workspace / "file.txt").write_text("some text\n")

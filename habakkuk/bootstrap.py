@@ -156,7 +156,7 @@ class Container:
     def keeper(self) -> Keeper:
         """Make what keeps background processes, for the process that does."""
         workspace = partial(_workspace, self.settings.home)
-        commands = _tool_services(self).commands
+        commands = _commands(self.settings)
         return Keeper(
             KeeperParts(
                 self.database,
@@ -315,14 +315,19 @@ def _add_handlers(container: Container) -> None:
 
 def _tool_services(container: Container, tools: ToolRegistry) -> ToolServices:
     settings, blobs = container.settings, container.blobs
-    config, public = settings.config, urlsplit(settings.config.public_url or "")
+    public = urlsplit(settings.config.public_url or "")
     return ToolServices(
         web=OutsideHttp(own_names=[public.hostname] if public.hostname else []),
-        commands=Commands(settings.environment.process, settings.home, limits=config.commands),
+        commands=_commands(settings),
         outputs=KeptOutputs(blobs.put, blobs.get),
         catalogue=lambda agent: tools.specs(_agent(settings, agent).toolsets),
         processes=container.processes,
     )
+
+
+def _commands(settings: Settings) -> Commands:
+    process, limits = settings.environment.process, settings.config.commands
+    return Commands(process, settings.home, limits=limits)
 
 
 def _router(container: Container) -> Router:

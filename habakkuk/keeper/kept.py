@@ -8,7 +8,11 @@ from pathlib import Path
 from habakkuk.processes.log import LogWriter
 from habakkuk.processes.types import End, Process, ProcessState
 from habakkuk.tools.commands import Commands, Order
-from habakkuk.tools.detached import NEVER, Detached, Outcome
+from habakkuk.tools.detached import Detached, Outcome
+from habakkuk.tools.sandbox.contract import Sheet
+
+# A limit beyond this is none: clocks do not take any number.
+_LONGEST = 10 * 365 * 86_400.0
 
 
 class Kept:
@@ -17,7 +21,7 @@ class Kept:
     def __init__(
         self,
         process: Process,
-        sheet: dict[str, object],
+        sheet: Sheet,
         folder: Path,
         ended: Callable[[str, End], None],
     ) -> None:
@@ -57,11 +61,13 @@ class Kept:
         return End(ProcessState.EXITED, outcome.code)
 
 
-def sheet_of(commands: Commands, process: Process, workspace: Path) -> dict[str, object]:
+def sheet_of(commands: Commands, process: Process, workspace: Path) -> Sheet:
     """Return what the shim is told of a process: as for exec, but for how long it may take.
 
     Raises ToolError when it must not run.
     """
-    seconds = min(process.seconds or NEVER, NEVER)
-    order = Order(process.command, Path(process.folder), seconds, process.place)
+    folder, seconds = Path(process.folder), process.seconds
+    if seconds is not None and seconds > _LONGEST:
+        seconds = None
+    order = Order(process.command, folder, seconds, process.place, process.agent)
     return commands.sheet(order, workspace)

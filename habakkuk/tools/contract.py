@@ -77,7 +77,8 @@ class Tool:
 
     `replayable`: it only reads, so a call that a crash interrupted runs again. So does one that
     `idempotent` says has its effect once, however often it runs. `own_state`: it changes only
-    Habakkuk's own records. `paths` names what a call touches, for approvals.
+    Habakkuk's own records. `paths` names what a call touches, for approvals. `never` is given the
+    arguments and the workspace and says why nobody can allow a call, None mostly.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Tool:
     own_state: bool
     paths: Callable[[Any], Sequence[str]] | None
     idempotent: Callable[[Any], bool] | None = None
+    never: Callable[[Any, Path], str | None] | None = None
 
     # Once: a schema takes half a millisecond to make, and every model call names every tool.
     @cached_property
@@ -125,12 +127,16 @@ def tool(
     *,
     risk: Risk,
     timeout_s: float = 60.0,
-    replayable: bool = False,
+    replayable: bool | Callable[[Any], bool] = False,
     own_state: bool = False,
     paths: Callable[[Any], Sequence[str]] | None = None,
-    idempotent: Callable[[Any], bool] | None = None,
+    never: Callable[[Any, Path], str | None] | None = None,
 ) -> Callable[[Callable[[_Args, ToolContext], ToolOutput]], Tool]:
-    """Make a Tool of a function `(args, context) -> ToolOutput` whose docstring describes it."""
+    """Make a Tool of a function `(args, context) -> ToolOutput` whose docstring describes it.
+
+    `replayable` is a function where it goes by the arguments: of a tool that does not only read,
+    but has its effect once a call.
+    """
 
     def make(function: Callable[[_Args, ToolContext], ToolOutput]) -> Tool:
         args = get_type_hints(function)["args"]
@@ -141,10 +147,11 @@ def tool(
             run=function,
             risk=risk,
             timeout_s=timeout_s,
-            replayable=replayable,
+            replayable=replayable is True,
             own_state=own_state,
             paths=paths,
-            idempotent=idempotent,
+            idempotent=replayable if callable(replayable) else None,
+            never=never,
         )
 
     return make

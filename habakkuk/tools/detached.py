@@ -14,17 +14,16 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from habakkuk.core.errors import ToolError
 from habakkuk.core.log import get_logger
 from habakkuk.tools.commands import SHIM
+from habakkuk.tools.sandbox.contract import Sheet
 
 _log = get_logger("tools.detached")
-# `seconds` of a sheet whose command may take for ever.
-NEVER = 10 * 365 * 86_400.0
 _CHUNK = 65_536
 # How long the pipe may be silent, once the shim has said how the command ended.
 _LAST_SECONDS = 0.5
@@ -35,6 +34,8 @@ _END = b"end\n"
 _MOST_WAITING = 1_000_000
 # The shim asks, waits two seconds and kills; one that takes this long is killed itself.
 _CUT_SECONDS = 6.0
+# More for a shim that has to end the command elsewhere; it gives that up first.
+_ELSEWHERE_SECONDS = 16.0
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Detached:
 
     def __init__(
         self,
-        sheet: Mapping[str, object],
+        sheet: Sheet,
         sink: Callable[[bytes], None],
         ended: Callable[[Outcome], None],
     ) -> None:
@@ -76,6 +77,7 @@ class Detached:
         self._lock = threading.Lock()
         self._inputs: deque[_Input] = deque()
         self._open: set[int] = set()
+        self._patience = _CUT_SECONDS + (_ELSEWHERE_SECONDS if sheet.stop else 0.0)
         self._killed_at: float | None = None
         self._status = bytearray()
         self._over = False
@@ -121,17 +123,16 @@ class Detached:
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
-    def _start(self, sheet: Mapping[str, object]) -> subprocess.Popen[bytes]:
+    def _start(self, sheet: Sheet) -> subprocess.Popen[bytes]:
         order, self._line = self._pipe()
         self._output, output = self._pipe()
         self._said, status = self._pipe()
         given, self._input = self._pipe()
         os.set_blocking(self._input, False)
-        user = sheet["user"]
-        if isinstance(user, list):
+        if sheet.user is not None:
             # Else the command could not open /dev/stdin and /dev/stdout by their names.
             for handle in (output, given):
-                os.fchown(handle, *user)
+                os.fchown(handle, *sheet.user)
         try:
             process = subprocess.Popen(
                 [sys.executable, "-I", "-S", SHIM, str(status)],
@@ -145,7 +146,7 @@ class Detached:
         except OSError as error:
             raise ToolError(f"the command cannot be started: {error.strerror}") from error
         self._close(order, output, status, given)
-        raw = json.dumps({**sheet, "input": given}).encode() + b"\n"
+        raw = replace(sheet, input=given).encode()
         # The shim may be dead already; its end says why.
         with suppress(BrokenPipeError):
             while raw:
@@ -255,7 +256,7 @@ class Detached:
 
     def _hurry(self) -> None:
         """Kill a shim that does not end although it was asked to."""
-        if self._killed_at is not None and time.monotonic() > self._killed_at + _CUT_SECONDS:
+        if self._killed_at is not None and time.monotonic() > self._killed_at + self._patience:
             self._process.kill()
 
     def _collect(self) -> Outcome:
@@ -263,7 +264,7 @@ class Detached:
         with self._lock:
             self._close(*tuple(self._open))
         try:
-            self._process.wait(_CUT_SECONDS)
+            self._process.wait(self._patience)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

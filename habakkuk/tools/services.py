@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from habakkuk.core.failpoints import Failpoints
 from habakkuk.core.http import OutsideHttp
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.llm.types import ToolSpec
@@ -64,3 +65,4 @@ class ToolServices:
     outputs: KeptOutputs = field(default_factory=KeptOutputs)
     catalogue: Callable[[str], Sequence[ToolSpec]] = _no_tools
     processes: ProcessDesk | None = None
+    failpoints: Failpoints = field(default_factory=Failpoints)

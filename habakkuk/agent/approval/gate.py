@@ -62,6 +62,9 @@ class Gate:
     ) -> str | Ask | Undecided | None:
         """Return None when the call may run, why it may not, or whom to ask first."""
         run = self._run
+        never = self._never(tool, args)
+        if never is not None:
+            return never
         decision = self._decision(tool, args)
         if decision.verdict is Verdict.ALLOW:
             return None
@@ -96,6 +99,9 @@ class Gate:
     def answered(self, call: ToolCall, tool: Tool, args: ToolArgs, wait: Wait) -> str | None:
         """Return why an answered call may not run, None when it may, this once."""
         if wait.outcome in (Answer.ONCE, Answer.SESSION):
+            never = self._never(tool, args)
+            if never is not None:
+                return never
             # What the configuration forbids by now, nobody can allow.
             decision = self._decision(tool, args)
             if decision.verdict is Verdict.DENY:
@@ -114,6 +120,10 @@ class Gate:
     def wait_id(self, call: ToolCall) -> str:
         """Return the id of the question about a call."""
         return derive("approval", self._run.turn.id, call.id)
+
+    def _never(self, tool: Tool, args: ToolArgs) -> str | None:
+        """Return why nobody can allow a call, whatever the mode and whoever said yes before."""
+        return tool.never(args, self._workspace) if tool.never is not None else None
 
     def _decision(self, tool: Tool, args: ToolArgs) -> Decision:
         run = self._run

@@ -170,6 +170,12 @@ class Approvers(StrEnum):
     REVIEWER_THEN_HUMAN = "reviewer_then_human"
 
 
+class SandboxKind(StrEnum):
+    """Where an agent's commands run."""
+
+    NONE = "none"
+
+
 class AgentConfig(_Section):
     """One agent: its model as provider/model, what follows when that fails, and what it may do.
 
@@ -188,6 +194,7 @@ class AgentConfig(_Section):
     permissions: Annotated[PermissionMode, Field(strict=False)] = PermissionMode.WORKSPACE
     approvals: Annotated[Approvers, Field(strict=False)] = Approvers.HUMAN
     reviewer_model: ModelName | None = None
+    sandbox: Annotated[SandboxKind, Field(strict=False)] = SandboxKind.NONE
     toolsets: list[Name] = ["core"]
     tool_search_over: int = Field(default=60, ge=-1)
     prompt: str | None = Field(default=None, max_length=100_000)

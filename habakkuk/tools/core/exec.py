@@ -15,6 +15,7 @@ from habakkuk.processes.words import standing
 from habakkuk.tools.background import desk_of
 from habakkuk.tools.commands import Ended, Order
 from habakkuk.tools.contract import Risk, ToolArgs, ToolContext, ToolOutput, tool
+from habakkuk.tools.hardline.check import hardline
 from habakkuk.tools.texts import encode
 from habakkuk.tools.workspace import inside, open_workspace
 
@@ -60,12 +61,17 @@ class ExecArgs(ToolArgs):
         return self
 
 
+def _never(args: ExecArgs, workspace: Path) -> str | None:
+    return hardline(args.command, workspace / args.cwd)
+
+
 @tool(
     risk=Risk.EXECUTE,
     timeout_s=_LONGEST + 20,
     paths=lambda args: [args.cwd],
     # A process has its id from the call, so that the same call starts no second one.
-    idempotent=lambda args: bool(args.background),
+    replayable=lambda args: bool(args.background),
+    never=_never,
 )
 def exec(args: ExecArgs, context: ToolContext) -> ToolOutput:
     """Run a shell command in the workspace and return what it printed and its exit code.
@@ -83,7 +89,7 @@ def exec(args: ExecArgs, context: ToolContext) -> ToolOutput:
     if args.background:
         return _start(args, context, folder, place)
     seconds = args.timeout_seconds or _USUAL
-    order = Order(args.command, folder, seconds, place)
+    order = Order(args.command, folder, seconds, place, context.agent)
     ended = context.services.commands.run(order, context.workspace, context.interrupt)
     return ToolOutput(_told(ended, seconds), is_error=ended.timed_out or ended.code != 0)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pydantic import Field
 
 from habakkuk.core.errors import ToolError
@@ -10,6 +12,7 @@ from habakkuk.processes.types import NewInput, Written
 from habakkuk.processes.words import standing
 from habakkuk.tools.background import desk_of, found
 from habakkuk.tools.contract import Risk, ToolArgs, ToolContext, ToolOutput, tool
+from habakkuk.tools.hardline.check import hardline
 from habakkuk.tools.texts import encode
 
 _MOST = 100_000
@@ -25,7 +28,12 @@ class ProcessWriteArgs(ToolArgs):
     eof: bool = Field(default=False, description="Close its input afterwards.")
 
 
-@tool(risk=Risk.EXECUTE, timeout_s=30, idempotent=lambda _args: True)
+def _never(args: ProcessWriteArgs, _workspace: Path) -> str | None:
+    # A shell may read it.
+    return hardline(args.stdin, None, fresh=False)
+
+
+@tool(risk=Risk.EXECUTE, timeout_s=30, replayable=lambda _args: True, never=_never)
 def process_write(args: ProcessWriteArgs, context: ToolContext) -> ToolOutput:
     """Write to the standard input of a background process, and close it if asked to.
 

@@ -32,6 +32,8 @@ class Sample:
     stalls: Mapping[str, Any] | None = None
     # Arguments that are text, to be filled with what is no ordinary text.
     texts: tuple[str, ...] = field(default=())
+    # The paths that the good call touches, where none of its arguments is one.
+    touches: tuple[str, ...] = field(default=())
 
 
 SAMPLES: Mapping[str, Sample] = {
@@ -39,6 +41,16 @@ SAMPLES: Mapping[str, Sample] = {
     "write_file": Sample({"path": "new/file.txt", "content": "x"}, texts=("path", "content")),
     "edit_file": Sample(
         {"path": "file.txt", "old": "text", "new": "words"}, texts=("path", "old", "new")
+    ),
+    "apply_patch": Sample(
+        {"patch": "--- a/file.txt\n+++ b/file.txt\n@@ -1 +1 @@\n-some text\n+words\n"},
+        texts=("patch",),
+        touches=("file.txt",),
+    ),
+    "search_files": Sample(
+        {"pattern": "te.t"},
+        {"pattern": "line", "max_results": 2000},
+        texts=("pattern", "path", "glob"),
     ),
     "list_dir": Sample({"path": "."}, {"path": "many"}, texts=("path",)),
     "exec": Sample(

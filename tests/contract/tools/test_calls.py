@@ -154,7 +154,8 @@ def test_the_paths_it_touches_are_told_as_they_were_written(tool: Tool) -> None:
         assert named == []
         return
     arguments = dict(SAMPLES[tool.name].good) | {name: f"./odd//{name}/../x" for name in named}
-    assert list(tool.paths(tool.parse(arguments))) == [f"./odd//{name}/../x" for name in named]
+    written = [f"./odd//{name}/../x" for name in named] or list(SAMPLES[tool.name].touches)
+    assert list(tool.paths(tool.parse(arguments))) == written
 
 
 @pytest.mark.parametrize("odd", ODD, ids=_short)

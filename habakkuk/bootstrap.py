@@ -70,6 +70,7 @@ from habakkuk.llm.window import compact_at
 from habakkuk.ops.tidy import TidyHandler, enqueue_tidy
 from habakkuk.processes.desk import Desk
 from habakkuk.tools.commands import Commands
+from habakkuk.tools.files import ShownFiles
 from habakkuk.tools.outputs import KeptOutputs
 from habakkuk.tools.registry import ToolRegistry
 from habakkuk.tools.services import ToolServices
@@ -312,6 +313,7 @@ def _tool_services(container: Container, tools: ToolRegistry) -> ToolServices:
         catalogue=lambda agent: tools.specs(_agent(settings, agent).toolsets),
         processes=container.processes,
         failpoints=container.failpoints,
+        files=ShownFiles(blobs.put),
     )
 
 

@@ -45,7 +45,7 @@ class CallRecord:
         result = ToolResult(call_id=call.id, text=text, is_error=output.is_error)
         with context.database.transaction() as work:
             context.guard(work)
-            stored = journal.end(work, self.place, call, result)
+            stored = journal.end(work, self.place, call, result, output.media)
             if ended is not None:
                 context.consume(work, ended.id)
             if stored and output.outside:

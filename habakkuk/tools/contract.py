@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from habakkuk.core.errors import ToolError
 from habakkuk.core.interrupt import Interrupt
-from habakkuk.llm.types import ToolSpec
+from habakkuk.llm.types import Media, ToolSpec
 from habakkuk.tools.services import ToolServices
 
 
@@ -64,11 +64,16 @@ class ToolContext:
 
 @dataclass(frozen=True)
 class ToolOutput:
-    """What a call gave, as the model reads it. `outside`: it holds content from elsewhere."""
+    """What a call gave, as the model reads it. `outside`: it holds content from elsewhere.
+
+    `media` are files that the model sees after the results of the step: stored already, since the
+    record of the call only names them.
+    """
 
     text: str
     is_error: bool = False
     outside: bool = False
+    media: tuple[Media, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,7 +83,8 @@ class Tool:
     `replayable`: it only reads, so a call that a crash interrupted runs again. So does one that
     `idempotent` says has its effect once, however often it runs. `own_state`: it changes only
     Habakkuk's own records. `paths` names what a call touches, for approvals. `never` is given the
-    arguments and the workspace and says why nobody can allow a call, None mostly.
+    arguments and the workspace and says why nobody can allow a call, None mostly. `risk_of` is
+    there where some calls do more than `risk`, the least of them.
     """
 
     name: str
@@ -92,6 +98,7 @@ class Tool:
     paths: Callable[[Any], Sequence[str]] | None
     idempotent: Callable[[Any], bool] | None = None
     never: Callable[[Any, Path], str | None] | None = None
+    risk_of: Callable[[Any], Risk] | None = None
 
     # Once: a schema takes half a millisecond to make, and every model call names every tool.
     @cached_property
@@ -107,6 +114,10 @@ class Tool:
             return self.idempotent(self.parse(arguments))
         except ToolError:
             return False
+
+    def risk_with(self, args: ToolArgs) -> Risk:
+        """Return what a call with these arguments can do."""
+        return self.risk if self.risk_of is None else self.risk_of(args)
 
     def parse(self, arguments: dict[str, Any]) -> ToolArgs:
         """Return the arguments, checked. Raises ToolError that says what is wrong with which."""
@@ -131,6 +142,7 @@ def tool(
     own_state: bool = False,
     paths: Callable[[Any], Sequence[str]] | None = None,
     never: Callable[[Any, Path], str | None] | None = None,
+    risk_of: Callable[[Any], Risk] | None = None,
 ) -> Callable[[Callable[[_Args, ToolContext], ToolOutput]], Tool]:
     """Make a Tool of a function `(args, context) -> ToolOutput` whose docstring describes it.
 
@@ -152,6 +164,7 @@ def tool(
             paths=paths,
             idempotent=replayable if callable(replayable) else None,
             never=never,
+            risk_of=risk_of,
         )
 
     return make

@@ -32,5 +32,7 @@ def outlook(mode: PermissionMode, tool: Tool) -> Outlook:
 
 
 def _verdict(mode: PermissionMode, tool: Tool, path: str, *, tainted: bool = False) -> Verdict:
+    # Of one that some calls of do more, what they all do is told.
+    tool = replace(tool, risk_of=None)
     touching = tool if tool.paths is None else replace(tool, paths=lambda _args: [path])
     return decide(mode, touching, ToolArgs(), _WORKSPACE, tainted=tainted).verdict

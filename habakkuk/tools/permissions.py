@@ -36,11 +36,12 @@ def decide(
 
     Then what runs is asked for in every mode but read-only, where it is refused anyway.
     """
-    if tool.risk is Risk.READ:
+    risk = tool.risk_with(args)
+    if risk is Risk.READ:
         return Decision(Verdict.ALLOW)
     if mode is PermissionMode.READ_ONLY:
         return Decision(Verdict.DENY, _READ_ONLY)
-    if tainted and tool.risk is Risk.EXECUTE:
+    if tainted and risk is Risk.EXECUTE:
         return Decision(Verdict.ASK, "this turn has read content from outside")
     if mode is PermissionMode.FULL:
         return Decision(Verdict.ALLOW)
@@ -52,7 +53,7 @@ def decide(
 def _is_free_in_workspace(tool: Tool, args: ToolArgs, workspace: Path) -> bool:
     if tool.own_state:
         return True
-    if tool.risk is not Risk.WRITE or tool.paths is None:
+    if tool.risk_with(args) is not Risk.WRITE or tool.paths is None:
         return False
     return _all_inside(tool.paths(args), workspace)
 

@@ -395,6 +395,7 @@ CREATE TABLE tool_calls (
     CONSTRAINT tool_calls_session_id_fkey FOREIGN KEY(session_id) REFERENCES sessions (id) ON DELETE CASCADE
 );
 CREATE INDEX tool_calls_job_id ON tool_calls (job_id);
+CREATE INDEX tool_calls_media ON tool_calls (session_id) WHERE result ? 'media';
 
 CREATE TABLE turns (
     id TEXT NOT NULL,

@@ -174,6 +174,7 @@ class ToolCallRow(Base):
 
     __table_args__ = (
         CheckConstraint("state IN ('running', 'waiting', 'done')", name="state_known"),
+        Index("tool_calls_media", "session_id", postgresql_where=text("result ? 'media'")),
     )
 
 

@@ -14,7 +14,9 @@ from typing import Any
 
 from habakkuk.llm.types import ToolSpec
 from habakkuk.tools.contract import ToolContext
+from tests.fakes.documents import xlsx
 from tests.fakes.pages import PUBLIC, FakeNetwork, PageServer, response
+from tests.fakes.pictures import quarters, written
 from tests.fakes.processes import MemoryDesk
 from tests.fakes.toolbox import context, services
 
@@ -30,6 +32,8 @@ class Sample:
     long: Mapping[str, Any] | None = None
     # Arguments with which it takes longer than anybody waits.
     stalls: Mapping[str, Any] | None = None
+    # Whether what it returns comes from elsewhere; as its risk says it, where that is None.
+    outside: bool | None = None
     # Arguments that are text, to be filled with what is no ordinary text.
     texts: tuple[str, ...] = field(default=())
     # The paths that the good call touches, where none of its arguments is one.
@@ -67,6 +71,10 @@ SAMPLES: Mapping[str, Sample] = {
     ),
     "tool_search": Sample({"query": "read"}, texts=("query",)),
     "tool_describe": Sample({"name": "read_file"}, texts=("name",)),
+    "view_image": Sample({"path": "image.png"}, texts=("path",)),
+    "read_document": Sample(
+        {"path": "book.xlsx"}, {"path": "long.xlsx"}, outside=True, texts=("path", "pages")
+    ),
     "read_output": Sample({"handle": "{kept}"}, {"handle": "{kept}"}, texts=("handle",)),
     "process_list": Sample({}),
     "process_output": Sample({"id": "p_1"}, texts=("id",)),
@@ -88,6 +96,9 @@ def prepared(tmp_path: Path, pages: PageServer) -> ToolContext:
     (workspace / "many").mkdir(parents=True)
     (workspace / "file.txt").write_text("some text\n")
     (workspace / "long.txt").write_text(LONG)
+    (workspace / "image.png").write_bytes(written(quarters(40), "PNG"))
+    (workspace / "book.xlsx").write_bytes(xlsx({"One": [["a", 1]]}))
+    (workspace / "long.xlsx").write_bytes(xlsx({"One": [[f"cell {n}", n] for n in range(5_000)]}))
     (workspace / "bytes.txt").write_bytes(b"a\xff\xfeb\n")
     Path(os.fsdecode(os.fsencode(workspace) + b"/many/odd-\xff-name")).touch()
     (workspace / "many" / "000").touch()

@@ -56,7 +56,7 @@ from habakkuk.jobs.leases import lease_seconds
 from habakkuk.jobs.service import Jobs
 from habakkuk.jobs.wake import BackgroundWake, CelerySender, Wake
 from habakkuk.jobs.wake_list import ListSender
-from habakkuk.keeper.service import Keeper, KeeperParts
+from habakkuk.keeper.service import Keeper, KeeperPorts
 from habakkuk.llm.choice import with_choice
 from habakkuk.llm.cooldowns import SharedCooldowns
 from habakkuk.llm.counting import Count, guess
@@ -164,18 +164,9 @@ class Container:
 
     def keeper(self) -> Keeper:
         """Make what keeps background processes, for the process that does."""
-        workspace = partial(_workspace, self.settings.home)
-        commands = _commands(self.settings)
-        return Keeper(
-            KeeperParts(
-                self.database,
-                self.settings.home,
-                commands,
-                workspace,
-                self.gateway.admit,
-                self.failpoints,
-            )
-        )
+        home, commands = self.settings.home, _commands(self.settings)
+        ports = KeeperPorts(commands, partial(_workspace, home), self.gateway.admit)
+        return Keeper(self.database, home, ports, self.failpoints)
 
     @property
     def amendments(self) -> Amendments:
@@ -246,12 +237,12 @@ def _assemble(
     failpoints = _failpoints(settings)
     jobs = Jobs(database, wake, handlers)
     selection = select(settings)
-    live = LiveHub(redis)
-    memory = TokenMemory()
+    live, memory = LiveHub(redis), TokenMemory()
     approvals = Approvals(database, jobs)
     server = Server(selection, partial(_health, jobs, redis, selection))
     prices = Prices(settings.config, selection.endpoints)
     hooks = Hooks(settings.config.hooks, settings.environment.process, settings.home)
+    ports = GatewayPorts(server, approvals, hooks)
     return Container(
         settings=settings,
         database=database,
@@ -266,9 +257,7 @@ def _assemble(
         conversations=Conversations(database),
         blobs=Blobs(settings.home / "blobs", database, failpoints),
         approvals=approvals,
-        gateway=Gateway(
-            database, jobs, settings.config, failpoints, GatewayPorts(server, approvals, hooks)
-        ),
+        gateway=Gateway(database, jobs, settings.config, failpoints, ports),
         hooks=hooks,
         publisher=Publisher(redis),
         live=live,

@@ -134,18 +134,21 @@ class Tool:
             ) from error
 
 
-def tool(  # noqa: PLR0913 - facts of a tool, each named where it is declared
+def tool(
     *,
     risk: Risk,
     timeout_s: float = 60.0,
-    replayable: bool = False,
+    replayable: bool | Callable[[Any], bool] = False,
     own_state: bool = False,
     paths: Callable[[Any], Sequence[str]] | None = None,
-    idempotent: Callable[[Any], bool] | None = None,
     never: Callable[[Any, Path], str | None] | None = None,
     risk_of: Callable[[Any], Risk] | None = None,
 ) -> Callable[[Callable[[_Args, ToolContext], ToolOutput]], Tool]:
-    """Make a Tool of a function `(args, context) -> ToolOutput` whose docstring describes it."""
+    """Make a Tool of a function `(args, context) -> ToolOutput` whose docstring describes it.
+
+    `replayable` is a function where it goes by the arguments: of a tool that does not only read,
+    but has its effect once a call.
+    """
 
     def make(function: Callable[[_Args, ToolContext], ToolOutput]) -> Tool:
         args = get_type_hints(function)["args"]
@@ -156,10 +159,10 @@ def tool(  # noqa: PLR0913 - facts of a tool, each named where it is declared
             run=function,
             risk=risk,
             timeout_s=timeout_s,
-            replayable=replayable,
+            replayable=replayable is True,
             own_state=own_state,
             paths=paths,
-            idempotent=idempotent,
+            idempotent=replayable if callable(replayable) else None,
             never=never,
             risk_of=risk_of,
         )

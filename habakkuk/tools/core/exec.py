@@ -70,7 +70,7 @@ def _never(args: ExecArgs, workspace: Path) -> str | None:
     timeout_s=_LONGEST + 20,
     paths=lambda args: [args.cwd],
     # A process has its id from the call, so that the same call starts no second one.
-    idempotent=lambda args: bool(args.background),
+    replayable=lambda args: bool(args.background),
     never=_never,
 )
 def exec(args: ExecArgs, context: ToolContext) -> ToolOutput:

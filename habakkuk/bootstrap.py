@@ -12,10 +12,11 @@ from habakkuk.accounts.logins import Logins
 from habakkuk.accounts.memory import TokenMemory
 from habakkuk.accounts.service import Accounts
 from habakkuk.agent.approval.service import Approvals
+from habakkuk.agent.chains import fits, models_of
 from habakkuk.agent.compaction.handler import CompactHandler
 from habakkuk.agent.inspection import Inspections
 from habakkuk.agent.offered import offered_in
-from habakkuk.agent.ports import Fits, TurnPorts
+from habakkuk.agent.ports import TurnPorts
 from habakkuk.agent.threads import ToolPool
 from habakkuk.agent.turn import TurnHandler
 from habakkuk.agent.undo import UndoHandler
@@ -57,17 +58,14 @@ from habakkuk.jobs.service import Jobs
 from habakkuk.jobs.wake import BackgroundWake, CelerySender, Wake
 from habakkuk.jobs.wake_list import ListSender
 from habakkuk.keeper.service import Keeper, KeeperPorts
-from habakkuk.llm.choice import with_choice
 from habakkuk.llm.cooldowns import SharedCooldowns
 from habakkuk.llm.counting import Count, guess
 from habakkuk.llm.prices import Prices
-from habakkuk.llm.profiles.models import profile_for
 from habakkuk.llm.registry import Registry
 from habakkuk.llm.router import Ports, Router
 from habakkuk.llm.screening import Screening
-from habakkuk.llm.selection import NO_MODEL, Selection, select
-from habakkuk.llm.types import ModelRef, ToolSpec
-from habakkuk.llm.window import compact_at
+from habakkuk.llm.selection import Selection, select
+from habakkuk.llm.types import ToolSpec
 from habakkuk.ops.tidy import TidyHandler, enqueue_tidy
 from habakkuk.processes.desk import Desk
 from habakkuk.tools.checkpoints.service import Checkpoints
@@ -287,8 +285,8 @@ def _add_handlers(container: Container) -> None:
         clock=container.clock,
         models=_router(container),
         usage=container.usage,
-        models_of=partial(_models_of, container.selection),
-        fits=partial(_fits, container.selection),
+        models_of=partial(models_of, container.selection),
+        fits=partial(fits, container.selection),
         release=container.spend_caps.release_of_turn,
         remembered=Remembered(),
         tools=tools,
@@ -372,25 +370,6 @@ def _agent(settings: Settings, name: str) -> AgentConfig:
 
 def _workspace(home: Path, agent: str) -> Path:
     return home / "agents" / agent / "workspace"
-
-
-def _models_of(
-    selection: Selection, agent: str, chosen: str | None
-) -> tuple[Sequence[ModelRef], str | None]:
-    models = selection.agents.get(agent)
-    if models is None:
-        raise ConfigurationError(f"the agent {agent!r} is no longer configured")
-    chain, passed_over = with_choice(selection, models.chain, chosen)
-    if not chain:
-        raise ConfigurationError(models.problem or NO_MODEL)
-    return chain, passed_over
-
-
-def _fits(selection: Selection, ref: ModelRef, agent: AgentConfig) -> Fits:
-    endpoint = selection.endpoints.get(ref.provider)
-    profile = profile_for(ref)
-    kind = endpoint.type if endpoint is not None else ""
-    return Fits(compact_at(agent.compact_at, kind, profile), profile.context_window)
 
 
 def _hint(live: LiveHub, serial_key: str) -> None:

@@ -63,7 +63,7 @@ def test_it_agrees_with_both_programs_where_they_accept(tmp_path: Path) -> None:
     ("text", "hunk"),
     [
         pytest.param(
-            "x\ny\nx\ny\n", "@@ -1,2 +1,3 @@\n x\n y\n+z\n", id="no context below: the end"
+            "p\nx\ny\nx\ny\n", "@@ -2,2 +2,3 @@\n x\n y\n+z\n", id="no context below: the end"
         ),
         pytest.param(
             "p\nx\nq\nz\np\nx\nq\n", "@@ -3,3 +3,3 @@\n p\n-x\n+y\n q\n", id="as far: the later"

@@ -67,6 +67,7 @@ from habakkuk.ops.tidy import TidyHandler, enqueue_tidy
 from habakkuk.tools.commands import Commands
 from habakkuk.tools.outputs import KeptOutputs
 from habakkuk.tools.registry import ToolRegistry
+from habakkuk.tools.sandbox.contract import Ground
 from habakkuk.tools.services import ToolServices
 
 _TOOL_PACKAGE = "habakkuk.tools"
@@ -292,9 +293,10 @@ def _tool_services(container: Container) -> ToolServices:
 
 
 def _commands(settings: Settings) -> Commands:
-    config = settings.config
-    process, limits = settings.environment.process, config.commands
-    return Commands(process, settings.home, limits=limits, agents=config.agents)
+    process, limits = settings.environment.process, settings.config.commands
+    secret = settings.environment.get
+    ground = Ground(process, settings.home, limits=limits, secret=secret)
+    return Commands.on(ground, settings.config.agents)
 
 
 def _router(container: Container) -> Router:

@@ -73,6 +73,7 @@ from habakkuk.tools.commands import Commands
 from habakkuk.tools.files import ShownFiles
 from habakkuk.tools.outputs import KeptOutputs
 from habakkuk.tools.registry import ToolRegistry
+from habakkuk.tools.sandbox.contract import Ground
 from habakkuk.tools.services import ToolServices
 
 _TOOL_PACKAGE = "habakkuk.tools"
@@ -318,9 +319,10 @@ def _tool_services(container: Container, tools: ToolRegistry) -> ToolServices:
 
 
 def _commands(settings: Settings) -> Commands:
-    config = settings.config
-    process, limits = settings.environment.process, config.commands
-    return Commands(process, settings.home, limits=limits, agents=config.agents)
+    process, limits = settings.environment.process, settings.config.commands
+    secret = settings.environment.get
+    ground = Ground(process, settings.home, limits=limits, secret=secret)
+    return Commands.on(ground, settings.config.agents)
 
 
 def _router(container: Container) -> Router:

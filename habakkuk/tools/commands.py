@@ -53,18 +53,32 @@ class Commands:
         home: Path | None = None,
         user: Callable[[], AgentUser | None] = find_agent_user,
         limits: CommandLimits | None = None,
-        agents: Mapping[str, AgentConfig] | None = None,
     ) -> None:
         """Take this process's environment, of which commands get a little, and its home.
 
-        `agents` says which sandbox each has; without it every command runs here, in none.
+        Every command runs here then, in no sandbox.
         """
         ground = Ground(process or {}, home, user, limits or CommandLimits())
-        self._sandboxes = Sandboxes(ground, agents)
+        self._sandboxes = Sandboxes(ground)
+
+    @classmethod
+    def on(cls, ground: Ground, agents: Mapping[str, AgentConfig]) -> Commands:
+        """Return commands that run where each agent's configuration says."""
+        made = cls()
+        made._sandboxes = Sandboxes(ground, agents)
+        return made
 
     def sandbox(self, agent: str) -> Sandbox:
         """Return where the commands of an agent run. Raises ToolError for an unknown agent."""
         return self._sandboxes.of(agent)
+
+    def refuse_writing(self, agent: str) -> None:
+        """Raise ToolError when an agent's commands would not see files that are written here."""
+        if self.sandbox(agent).remote:
+            raise ToolError(
+                "this was not done: commands run on another machine, which would never see the file;"
+                " change files there with exec"
+            )
 
     def sheet(self, order: Order, workspace: Path) -> Sheet:
         """Return how a command becomes a process: what a shim is given to run it.

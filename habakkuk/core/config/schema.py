@@ -7,7 +7,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -174,6 +174,60 @@ class SandboxKind(StrEnum):
     """Where an agent's commands run."""
 
     NONE = "none"
+    WORKSPACE = "workspace"
+    DOCKER = "docker"
+    SSH = "ssh"
+
+
+AbsolutePath = Annotated[
+    str, _written(r"(?s)/[^\0]*", 'write a path from the root on, such as "/opt/tools"')
+]
+
+
+class WorkspaceSandboxConfig(_Section):
+    """What commands in the sandbox `workspace` get beside the workspace.
+
+    `network` opens the internet to them, and this machine's own ports; `read` are more folders that
+    they may read and run programs from.
+    """
+
+    network: bool = False
+    read: list[AbsolutePath] = []
+
+
+class DockerConfig(_Section):
+    """The container of the sandbox `docker`.
+
+    `user` is whom commands run as in it: by itself whoever owns the workspace, so that files stay
+    theirs; "image" means the image's own.
+    """
+
+    image: Annotated[str, _written(r"[\w][\w./:@-]*", 'write an image, such as "python:3.13"')] = (
+        "debian:stable-slim"
+    )
+    network: bool = True
+    cpus: float | None = Field(default=None, gt=0, le=1024)
+    memory: Size | None = None
+    user: Annotated[str, _written(r"[\w][\w:-]*", 'write uid:gid, a name, or "image"')] | None = (
+        None
+    )
+
+
+class SshConfig(_Section):
+    """The machine of the sandbox `ssh`.
+
+    `key_env` names the variable that holds the private key, or the path of its file; without it
+    ssh uses its agent and its own configuration. A folder inside the workspace is the same one
+    below `workdir` there.
+    """
+
+    host: Annotated[str, _written(r"[\w][\w.:-]*", 'write a host, such as "build.example.org"')]
+    port: int | None = Field(default=None, ge=1, le=65535)
+    user: Annotated[str, _written(r"[\w][\w.-]*", 'write a user name, such as "agent"')] | None = (
+        None
+    )
+    key_env: Variable | None = None
+    workdir: AbsolutePath
 
 
 class AgentConfig(_Section):
@@ -195,6 +249,9 @@ class AgentConfig(_Section):
     approvals: Annotated[Approvers, Field(strict=False)] = Approvers.HUMAN
     reviewer_model: ModelName | None = None
     sandbox: Annotated[SandboxKind, Field(strict=False)] = SandboxKind.NONE
+    workspace: WorkspaceSandboxConfig = WorkspaceSandboxConfig()
+    docker: DockerConfig = DockerConfig()
+    ssh: SshConfig | None = None
     toolsets: list[Name] = ["core"]
     tool_search_over: int = Field(default=60, ge=-1)
     prompt: str | None = Field(default=None, max_length=100_000)
@@ -202,6 +259,12 @@ class AgentConfig(_Section):
     max_turn_tokens: int = Field(default=5_000_000, ge=1)
     turn_timeout: Limit = 3600.0
     max_output_tokens: int | None = Field(default=None, ge=1)
+
+    @model_validator(mode="after")
+    def _names_a_machine(self) -> AgentConfig:
+        if self.sandbox is SandboxKind.SSH and self.ssh is None:
+            raise ValueError('the sandbox ssh needs a section "ssh: {host: ..., workdir: ...}"')
+        return self
 
 
 class WorkerPools(_Section):

@@ -49,6 +49,8 @@ class Settings:
         named = [name for provider in providers for name in provider.key_variables]
         for channel in config.channels.values():
             named += [str(v) for k, v in (channel.model_extra or {}).items() if k.endswith("_env")]
+        machines = (agent.ssh for agent in config.agents.values() if agent.ssh is not None)
+        named += [machine.key_env for machine in machines if machine.key_env is not None]
         values = filter(None, map(self.secret, named))
         headers = (value for provider in providers for value in provider.headers.values())
         return [*secret_values(self.environment.values), *values, *headers]

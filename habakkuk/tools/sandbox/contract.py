@@ -64,13 +64,15 @@ class Ground:
     """What every sandbox stands on.
 
     `process` is the server's own environment, of which commands get a little at most; `home` its
-    folder; `user` finds whom commands run as where the server is root.
+    folder; `user` finds whom commands run as where the server is root; `secret` gives the value of
+    a variable that the configuration names.
     """
 
     process: Mapping[str, str] = field(default_factory=dict)
     home: Path | None = None
     user: Callable[[], AgentUser | None] = find_agent_user
     limits: CommandLimits = field(default_factory=CommandLimits)
+    secret: Callable[[str], str | None] = lambda _: None
 
 
 class Sandbox(ABC):

@@ -18,6 +18,7 @@ from habakkuk.agent.offered import offered_in
 from habakkuk.agent.ports import Fits, TurnPorts
 from habakkuk.agent.threads import ToolPool
 from habakkuk.agent.turn import TurnHandler
+from habakkuk.agent.undo import UndoHandler
 from habakkuk.blobs.service import Blobs
 from habakkuk.channels.registry import Channels
 from habakkuk.commands.contract import Health, Server
@@ -69,6 +70,7 @@ from habakkuk.llm.types import ModelRef, ToolSpec
 from habakkuk.llm.window import compact_at
 from habakkuk.ops.tidy import TidyHandler, enqueue_tidy
 from habakkuk.processes.desk import Desk
+from habakkuk.tools.checkpoints.service import Checkpoints
 from habakkuk.tools.commands import Commands
 from habakkuk.tools.files import ShownFiles
 from habakkuk.tools.outputs import KeptOutputs
@@ -149,6 +151,12 @@ class Container:
             return offered_in(tools, _agent(self.settings, agent), self.database, session_id)
 
         return Inspections(self.database, specs, count)
+
+    @property
+    def checkpoints(self) -> Checkpoints:
+        """Snapshots of workspaces; it holds nothing of its own."""
+        home, agents = self.settings.home, self.settings.config.agents
+        return Checkpoints(home, agents, partial(_workspace, home))
 
     @property
     def processes(self) -> Desk:
@@ -291,13 +299,17 @@ def _add_handlers(container: Container) -> None:
         redactor=container.redactor,
         hooks=container.hooks,
         workspace=partial(_workspace, container.settings.home),
+        checkpoints=container.checkpoints,
     )
     undeliverable = container.approvals.undeliverable
     handlers: tuple[JobHandler, ...] = (
         TurnHandler(ports),
         CompactHandler(ports),
+        UndoHandler(ports),
         DeliveryHandler(container.channels, container.clock, undeliverable),
-        TidyHandler(container.database, container.blobs, container.spend_caps),
+        TidyHandler(
+            container.database, container.blobs, container.spend_caps, container.checkpoints
+        ),
     )
     for handler in handlers:
         if container.handlers.setdefault(handler.kind, handler) is not handler:

@@ -19,6 +19,7 @@ from habakkuk.agent.offered import available
 from habakkuk.agent.record import CallRecord
 from habakkuk.agent.repair import INTERRUPTED
 from habakkuk.agent.run import TurnRun
+from habakkuk.agent.snapshots import keep_workspace
 from habakkuk.conversations.store import journal
 from habakkuk.conversations.types import CallState, JournalEntry
 from habakkuk.core.errors import ToolError
@@ -185,6 +186,7 @@ class StepCalls:
 
     def _start(self, items: Sequence[_Ready]) -> None:
         context = self._run.context
+        keep_workspace(self._run, [(self._tools[item.call.name], item.call) for item in items])
         context.failpoints.hit("tool.start.before")
         with context.database.transaction() as work:
             context.guard(work)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from habakkuk.agent.ports import TurnPorts
 from habakkuk.agent.prompt import PromptPart, assemble, joined
@@ -32,6 +32,8 @@ class TurnRun:
     spent: Basket
     model: str | None = None
     effort: str | None = None
+    # The turn, once its checkpoint was asked for.
+    kept: set[str] = field(default_factory=set)
 
     def models(self) -> tuple[Sequence[ModelRef], str | None]:
         """Return the models to ask, first choice first, and what is to be said of them.

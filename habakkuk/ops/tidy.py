@@ -13,6 +13,7 @@ from habakkuk.jobs.contract import JobContext
 from habakkuk.jobs.service import Jobs
 from habakkuk.jobs.types import Job, JobState, NewJob, Queue
 from habakkuk.ops import store
+from habakkuk.tools.checkpoints.service import Checkpoints
 
 _log = get_logger("ops.tidy")
 TIDY_KIND = "tidy"
@@ -30,11 +31,14 @@ class TidyHandler:
     kind = TIDY_KIND
     queue = Queue.MAINTENANCE
 
-    def __init__(self, database: Database, blobs: Blobs, caps: SpendCaps) -> None:
-        """Take the folder of the stored files, and who holds money for calls."""
+    def __init__(
+        self, database: Database, blobs: Blobs, caps: SpendCaps, checkpoints: Checkpoints
+    ) -> None:
+        """Take the folder of the stored files, who holds money for calls, and the snapshots."""
         self._database = database
         self._blobs = blobs
         self._caps = caps
+        self._checkpoints = checkpoints
 
     def run(self, context: JobContext) -> None:
         """Remove files that are half written or named nowhere, and money held for nobody."""
@@ -46,6 +50,8 @@ class TidyHandler:
             _log.info("files that nothing names are removed", files=unnamed)
         if released := self._caps.remove_expired():
             _log.info("what calls of killed workers held is removed", holds=released)
+        if gone := self._checkpoints.clear(context.interrupt):
+            _log.info("old checkpoints are removed", checkpoints=gone)
 
     def _remove_unnamed(self, context: JobContext) -> int:
         """Remove stored files that nothing names, such as those of refused requests."""

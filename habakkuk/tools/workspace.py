@@ -194,6 +194,15 @@ class Workspace:
                 os.fsync(folder)
         self._prune(change.path for change in changes if change.data is None)
 
+    def remove(self, path: str) -> None:
+        """Remove a file or a link, whatever it leads to, and the folders that are empty then.
+
+        One that is gone already is no error.
+        """
+        with _explained(path), suppress(FileNotFoundError), self._parent(path) as (folder, name):
+            os.unlink(name, dir_fd=folder)
+        self._prune([path])
+
     def _ready(self, change: Change, stack: ExitStack) -> tuple[int, str, str | None]:
         """Return a change's folder, its file and the new content beside it; None removes."""
         path, data = change.path, change.data

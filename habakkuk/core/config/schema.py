@@ -238,6 +238,8 @@ class AgentConfig(_Section):
     summed up, -1 never, by itself what the model takes. `approvals` says who decides on calls that
     need it; a reviewer is `reviewer_model`, else the agent's own. With more tools than
     `tool_search_over` the model is told of few and searches for the others; -1 tells it of all.
+    `checkpoints`: its workspace is kept before a turn changes it, unless more than
+    `checkpoint_max_mb` MB of it are new.
     """
 
     model: ModelName | None = None
@@ -259,6 +261,8 @@ class AgentConfig(_Section):
     max_turn_tokens: int = Field(default=5_000_000, ge=1)
     turn_timeout: Limit = 3600.0
     max_output_tokens: int | None = Field(default=None, ge=1)
+    checkpoints: bool = True
+    checkpoint_max_mb: int = Field(default=200, ge=1, le=100_000)
 
     @model_validator(mode="after")
     def _names_a_machine(self) -> AgentConfig:

@@ -32,6 +32,7 @@ from habakkuk.conversations.types import session_of
 from habakkuk.core.clock import Clock
 from habakkuk.core.config.schema import AgentConfig
 from habakkuk.core.config.settings import Settings
+from habakkuk.core.cooldowns import SharedCooldowns
 from habakkuk.core.errors import ConfigurationError
 from habakkuk.core.failpoints import Failpoints
 from habakkuk.core.http import OutsideHttp
@@ -53,7 +54,6 @@ from habakkuk.jobs.service import Jobs
 from habakkuk.jobs.wake import BackgroundWake, CelerySender, Wake
 from habakkuk.jobs.wake_list import ListSender
 from habakkuk.llm.choice import with_choice
-from habakkuk.llm.cooldowns import SharedCooldowns
 from habakkuk.llm.counting import Count, guess
 from habakkuk.llm.prices import Prices
 from habakkuk.llm.profiles.models import profile_for
@@ -64,6 +64,7 @@ from habakkuk.llm.selection import NO_MODEL, Selection, select
 from habakkuk.llm.types import ModelRef, ToolSpec
 from habakkuk.llm.window import compact_at
 from habakkuk.ops.tidy import TidyHandler, enqueue_tidy
+from habakkuk.search.service import Search
 from habakkuk.tools.commands import Commands
 from habakkuk.tools.files import ShownFiles
 from habakkuk.tools.outputs import KeptOutputs
@@ -285,11 +286,13 @@ def _add_handlers(container: Container) -> None:
 def _tool_services(container: Container) -> ToolServices:
     settings, blobs = container.settings, container.blobs
     config, public = settings.config, urlsplit(settings.config.public_url or "")
+    web = OutsideHttp(own_names=[public.hostname] if public.hostname else [])
     return ToolServices(
-        web=OutsideHttp(own_names=[public.hostname] if public.hostname else []),
+        web=web,
         commands=Commands(settings.environment.process, settings.home, limits=config.commands),
         outputs=KeptOutputs(blobs.put, blobs.get),
         files=ShownFiles(blobs.put),
+        search=Search(config.search, settings.environment.values, web, container.redis),
     )
 
 

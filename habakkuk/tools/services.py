@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from habakkuk.core.http import OutsideHttp
 from habakkuk.documents.reader import Documents
+from habakkuk.search.service import Search
 from habakkuk.tools.commands import Commands
 from habakkuk.tools.files import ShownFiles
 from habakkuk.tools.outputs import KeptOutputs
@@ -20,3 +21,4 @@ class ToolServices:
     outputs: KeptOutputs = field(default_factory=KeptOutputs)
     files: ShownFiles = field(default_factory=ShownFiles)
     documents: Documents = field(default_factory=Documents)
+    search: Search = field(default_factory=Search)

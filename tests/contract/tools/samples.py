@@ -12,12 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from habakkuk.core.config.schema import SearchConfig
+from habakkuk.search.service import Search
 from habakkuk.tools.contract import ToolContext
 from tests.fakes.documents import xlsx
 from tests.fakes.pages import PUBLIC, FakeNetwork, PageServer, response
 from tests.fakes.pictures import quarters, written
 from tests.fakes.toolbox import context, services
 
+FOUND = b'{"results": [{"title": "T", "url": "https://a.example/", "content": "words"}]}'
 LONG = "".join(f"line {number}\n" for number in range(60_000))
 
 
@@ -55,6 +58,7 @@ SAMPLES: Mapping[str, Sample] = {
         texts=("url",),
     ),
     "view_image": Sample({"path": "image.png"}, texts=("path",)),
+    "web_search": Sample({"query": "words"}, texts=("query",)),
     "read_document": Sample(
         {"path": "book.xlsx"}, {"path": "long.xlsx"}, outside=True, texts=("path", "pages")
     ),
@@ -67,7 +71,11 @@ def prepared(tmp_path: Path, pages: PageServer) -> ToolContext:
     network = FakeNetwork(pages.port, {"site.example": [[PUBLIC]]})
     pages.answers |= {"/": response(b"a page"), "/long": response(LONG.encode())}
     workspace = tmp_path / "home" / "agents" / "habakkuk" / "workspace"
-    given = services(tmp_path / "home", web=network.web())
+    pages.answers["/search?q=words&format=json"] = response(FOUND)
+    finding = {"backends": [{"backend": "searxng", "url": f"http://127.0.0.1:{pages.port}"}]}
+    config = SearchConfig.model_validate(finding | {"keyless": False})
+    search = Search(config, {}, network.web())
+    given = services(tmp_path / "home", web=network.web(), search=search)
     where = context(workspace, given)
     (workspace / "many").mkdir(parents=True)
     (workspace / "file.txt").write_text("some text\n")

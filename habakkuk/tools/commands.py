@@ -1,11 +1,10 @@
-"""Run an agent's command: behind the shim, with an environment of its own, as the agents' user."""
+"""Run an agent's command: behind the shim, as its sandbox says."""
 
 from __future__ import annotations
 
 import json
 import os
 import selectors
-import stat
 import subprocess
 import sys
 import threading
@@ -15,35 +14,23 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from habakkuk.core.agent_user import AGENT_USER, AGENT_VARIABLE, AgentUser, find_agent_user
-from habakkuk.core.config.schema import CommandLimits
+from habakkuk.core.agent_user import AgentUser, find_agent_user
+from habakkuk.core.config.schema import AgentConfig, CommandLimits
 from habakkuk.core.errors import ToolError
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.tools.gather import Gathered
+from habakkuk.tools.sandbox.contract import Ground, Order, Sandbox, Sheet
+from habakkuk.tools.sandbox.registry import Sandboxes
 
-_SHIM = str(Path(__file__).with_name("shim.py"))
-_SHELLS = (Path("/bin/bash"), Path("/usr/bin/bash"), Path("/usr/local/bin/bash"))
-_INHERITED = ("PATH", "HOME", "LANG", "LANGUAGE", "TERM", "TZ")
-# What a command gets when the server itself has none of it.
-_DEFAULTS: Mapping[str, str] = {"PATH": os.defpath, "TERM": "dumb"}
+__all__ = ["Commands", "Ended", "Order"]
+
+SHIM = str(Path(__file__).with_name("shim.py"))
 # How long the last output may take once the shim has ended, and the shim once it was cut.
 _LAST_SECONDS = 0.5
 _CUT_SECONDS = 4.0
+# What a stop elsewhere may take on top; the shim gives up on it first.
+_STOP_SECONDS = 16.0
 _CHUNK = 65536
-_NAMED = 3  # exposed files that a refusal names
-
-
-@dataclass(frozen=True)
-class Order:
-    """One command: a shell's script, the folder it starts in, how many seconds it may take.
-
-    `place` is the device and inode of the folder as it was looked at: another is not entered.
-    """
-
-    script: str
-    folder: Path
-    seconds: float
-    place: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -66,12 +53,25 @@ class Commands:
         home: Path | None = None,
         user: Callable[[], AgentUser | None] = find_agent_user,
         limits: CommandLimits | None = None,
+        agents: Mapping[str, AgentConfig] | None = None,
     ) -> None:
-        """Take this process's environment, of which commands get a little, and its home."""
-        self._variables = _allowed(process or {})
-        self._home = home.resolve() if home else None
-        self._user = user
-        self._limits = limits or CommandLimits()
+        """Take this process's environment, of which commands get a little, and its home.
+
+        `agents` says which sandbox each has; without it every command runs here, in none.
+        """
+        ground = Ground(process or {}, home, user, limits or CommandLimits())
+        self._sandboxes = Sandboxes(ground, agents)
+
+    def sandbox(self, agent: str) -> Sandbox:
+        """Return where the commands of an agent run. Raises ToolError for an unknown agent."""
+        return self._sandboxes.of(agent)
+
+    def sheet(self, order: Order, workspace: Path) -> Sheet:
+        """Return how a command becomes a process: what a shim is given to run it.
+
+        Raises ToolError when its sandbox cannot run it; it is never run outside of that.
+        """
+        return self.sandbox(order.agent).sheet(order, workspace)
 
     def run(self, order: Order, workspace: Path, interrupt: Interrupt) -> Ended:
         """Run a command to its end.
@@ -80,9 +80,9 @@ class Commands:
         the command and its descendants are dead already.
         """
         started = time.monotonic()
-        sheet = self._sheet(order, workspace)
-        with _pipes(sheet["user"]) as pipes:
-            run = _Run(pipes, json.dumps(sheet).encode() + b"\n")
+        sheet = self.sheet(order, workspace)
+        with _pipes(sheet.user) as pipes:
+            run = _Run(pipes, sheet)
             with interrupt.freeing(run.cut):
                 run.drain()
             interrupt.check()
@@ -95,122 +95,6 @@ class Commands:
             output=run.output,
             errors=run.errors,
         )
-
-    def _sheet(self, order: Order, workspace: Path) -> dict[str, object]:
-        user = self._agent_user()
-        # Folders above may be reached by links; those that the links lead to are what counts.
-        real = workspace.resolve()
-        hide = self._hidden(real, user) if user else None
-        variables = dict(self._variables) | {AGENT_VARIABLE: "1"}
-        if user is not None:
-            variables["HOME"] = str(workspace)
-        return {
-            "command": [*_shell(), order.script],
-            "variables": {"HOME": str(workspace)} | variables,
-            "folder": str(order.folder),
-            "seconds": order.seconds,
-            "workspace": str(real),
-            "user": [user.uid, user.gid] if user else None,
-            "hide": str(hide) if hide else None,
-            "objection": self._objection(real, user) if user else None,
-            "limits": _resources(self._limits, user),
-            "place": order.place,
-        }
-
-    def _agent_user(self) -> AgentUser | None:
-        """Return whom commands run as; None: as ourselves, an ordinary user."""
-        if os.geteuid() != 0:
-            return None
-        user = self._user()
-        if user is None:
-            raise ToolError(
-                f"commands are not run as root, and the user {AGENT_USER} is missing; the operator"
-                " makes it by starting Habakkuk again with ./scripts/up, or with: useradd --system"
-                f" --no-create-home --shell /usr/sbin/nologin {AGENT_USER}"
-            )
-        return user
-
-    def _hidden(self, workspace: Path, user: AgentUser) -> Path | None:
-        """Return what is hidden from commands: the home, or what is closed above the workspace."""
-        closed = closed_to(workspace, user)
-        above = [top for top in (closed, self._home) if top and top in workspace.parents]
-        return min(above, key=lambda top: len(top.parts), default=None)
-
-    def _objection(self, workspace: Path, user: AgentUser) -> str | None:
-        """Return why commands must not run here where the home cannot be hidden from them."""
-        closed = closed_to(workspace, user)
-        if closed is not None:
-            return (
-                f"commands cannot reach {workspace}: {closed} is closed to their user {AGENT_USER};"
-                f" the operator can let it pass, without letting it look, with: chmod o+x {closed}"
-            )
-        exposed = readable_by_others(self._home) if self._home else []
-        if not exposed:
-            return None
-        return (
-            f"commands are refused, since they could read Habakkuk's own files: {_some(exposed)};"
-            f" the operator can close them with: chmod -R o-rw {self._home}"
-        )
-
-
-def _resources(limits: CommandLimits, user: AgentUser | None) -> dict[str, int]:
-    """Return the limits by the system's names.
-
-    Processes are counted by user: one that is not the agents' own has others, which are not ours.
-    """
-    named = {"FSIZE": limits.file_size, "DATA": limits.memory}
-    if user is not None:
-        named["NPROC"] = limits.processes
-    return {name: most for name, most in named.items() if most is not None}
-
-
-def closed_to(workspace: Path, user: AgentUser) -> Path | None:
-    """Return the first folder above the workspace that `user` cannot pass, None when all are."""
-    for folder in reversed(workspace.parents):
-        found = folder.stat()
-        bit = stat.S_IXUSR if found.st_uid == user.uid else stat.S_IXOTH
-        if found.st_gid == user.gid and found.st_uid != user.uid:
-            bit = stat.S_IXGRP
-        if not found.st_mode & bit:
-            return folder
-    return None
-
-
-def readable_by_others(folder: Path) -> list[str]:
-    """Return the paths below `folder` that other users of this machine could read or write.
-
-    Only folders that let others pass are looked into; workspaces do not.
-    """
-    found: list[str] = []
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            mode = entry.stat(follow_symlinks=False).st_mode
-            if stat.S_ISLNK(mode):
-                continue
-            if mode & (stat.S_IROTH | stat.S_IWOTH):
-                found.append(entry.path)
-            if stat.S_ISDIR(mode) and mode & stat.S_IXOTH:
-                found += readable_by_others(Path(entry.path))
-    return sorted(found)
-
-
-def _some(paths: list[str]) -> str:
-    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
-    return ", ".join(paths[:_NAMED]) + more
-
-
-def _allowed(process: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that say how this machine is used, and none that may hold a secret."""
-    named = {name: process[name] for name in _INHERITED if process.get(name)}
-    locale = {name: value for name, value in process.items() if name.startswith("LC_") and value}
-    return {**_DEFAULTS, **locale, **named}
-
-
-def _shell() -> list[str]:
-    for shell in _SHELLS:
-        if shell.exists():
-            return [str(shell), "--noprofile", "--norc", "-c", "--"]
-    return ["/bin/sh", "-c", "--"]
 
 
 @dataclass
@@ -238,13 +122,13 @@ class _Pipes:
 
 
 @contextmanager
-def _pipes(user: object) -> Iterator[_Pipes]:
+def _pipes(user: list[int] | None) -> Iterator[_Pipes]:
     pipes = _Pipes(os.pipe(), os.pipe(), os.pipe(), os.pipe())
     try:
-        if isinstance(user, list):
+        if user is not None:
             # Else the command could not open /dev/stdout and /dev/stderr by their names.
             for handle in (pipes.output[1], pipes.errors[1]):
-                os.fchown(handle, *user)
+                os.fchown(handle, user[0], user[1])
         yield pipes
     finally:
         pipes.close_all()
@@ -253,21 +137,22 @@ def _pipes(user: object) -> Iterator[_Pipes]:
 class _Run:
     """One running shim."""
 
-    def __init__(self, pipes: _Pipes, order: bytes) -> None:
+    def __init__(self, pipes: _Pipes, sheet: Sheet) -> None:
         self._pipes = pipes
+        self._patience = _CUT_SECONDS + (_STOP_SECONDS if sheet.stop else 0.0)
         self.output = Gathered()
         self.errors = Gathered()
         self._status = bytearray()
         self._cut_at: float | None = None
         self._process = self._start()
         pipes.close(pipes.order[0], pipes.output[1], pipes.errors[1], pipes.status[1])
-        self._send(order)
+        self._send(sheet.encode())
 
     def _start(self) -> subprocess.Popen[bytes]:
         pipes = self._pipes
         try:
             return subprocess.Popen(
-                [sys.executable, "-I", "-S", _SHIM, str(pipes.status[1])],
+                [sys.executable, "-I", "-S", SHIM, str(pipes.status[1])],
                 stdin=pipes.order[0],
                 stdout=pipes.output[1],
                 stderr=pipes.errors[1],
@@ -326,13 +211,13 @@ class _Run:
 
     def _hurry(self) -> None:
         """Kill a shim that does not end although its lifeline is cut."""
-        if self._cut_at is not None and time.monotonic() > self._cut_at + _CUT_SECONDS:
+        if self._cut_at is not None and time.monotonic() > self._cut_at + self._patience:
             self._process.kill()
 
     def _collect(self) -> None:
         self.cut()
         try:
-            self._process.wait(_CUT_SECONDS)
+            self._process.wait(self._patience)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

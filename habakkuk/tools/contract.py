@@ -80,9 +80,11 @@ class ToolOutput:
 class Tool:
     """One tool.
 
-    `replayable`: it only reads, so a call that a crash interrupted runs again. `own_state`: it
-    changes only Habakkuk's own records. `paths` names what a call touches, for approvals. `risk_of`
-    is there where some calls do more than `risk`, the least of them.
+    `replayable`: it only reads, so a call that a crash interrupted runs again. So does one that
+    `idempotent` says has its effect once, however often it runs. `own_state`: it changes only
+    Habakkuk's own records. `paths` names what a call touches, for approvals. `never` is given the
+    arguments and the workspace and says why nobody can allow a call, None mostly. `risk_of` is
+    there where some calls do more than `risk`, the least of them.
     """
 
     name: str
@@ -95,6 +97,8 @@ class Tool:
     own_state: bool
     paths: Callable[[Any], Sequence[str]] | None
     risk_of: Callable[[Any], Risk] | None = None
+    idempotent: Callable[[Any], bool] | None = None
+    never: Callable[[Any, Path], str | None] | None = None
 
     # Once: a schema takes half a millisecond to make, and every model call names every tool.
     @cached_property
@@ -105,6 +109,15 @@ class Tool:
     def risk_with(self, args: ToolArgs) -> Risk:
         """Return what a call with these arguments can do."""
         return self.risk if self.risk_of is None else self.risk_of(args)
+
+    def runs_again(self, arguments: dict[str, Any]) -> bool:
+        """Whether a call that a crash interrupted may run once more."""
+        if self.idempotent is None:
+            return self.replayable
+        try:
+            return self.idempotent(self.parse(arguments))
+        except ToolError:
+            return False
 
     def parse(self, arguments: dict[str, Any]) -> ToolArgs:
         """Return the arguments, checked. Raises ToolError that says what is wrong with which."""
@@ -121,7 +134,7 @@ class Tool:
             ) from error
 
 
-def tool(
+def tool(  # noqa: PLR0913 - facts of a tool, each named where it is declared
     *,
     risk: Risk,
     timeout_s: float = 60.0,
@@ -129,6 +142,8 @@ def tool(
     own_state: bool = False,
     paths: Callable[[Any], Sequence[str]] | None = None,
     risk_of: Callable[[Any], Risk] | None = None,
+    idempotent: Callable[[Any], bool] | None = None,
+    never: Callable[[Any, Path], str | None] | None = None,
 ) -> Callable[[Callable[[_Args, ToolContext], ToolOutput]], Tool]:
     """Make a Tool of a function `(args, context) -> ToolOutput` whose docstring describes it."""
 
@@ -145,6 +160,8 @@ def tool(
             own_state=own_state,
             paths=paths,
             risk_of=risk_of,
+            idempotent=idempotent,
+            never=never,
         )
 
     return make

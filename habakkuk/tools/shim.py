@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import math
 import os
 import resource
 import select
@@ -31,6 +32,7 @@ _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_REMOUNT = 1, 2, 4, 32
 _MS_BIND, _MS_REC, _MS_PRIVATE = 4096, 16384, 1 << 18
 _TERM_GRACE = 2.0  # seconds between the polite and the last signal after a timeout
 _SWEEP_SECONDS = 3.0
+_STOP_SECONDS = 15.0
 _ORDER_LIMIT = 4_000_000
 _COULD_NOT = 127  # as shells say it
 
@@ -48,7 +50,8 @@ class Order:
         self.command: list[str] = given["command"]
         self.variables: dict[str, str] = given["variables"]
         self.folder: str = given["folder"]
-        self.seconds: float = given["seconds"]
+        # None: as long as it likes.
+        self.seconds: float | None = given["seconds"]
         self.workspace: str = given["workspace"]
         # As root: the agents' user, and the folder to hide; else None.
         self.user: list[int] | None = given["user"]
@@ -59,6 +62,12 @@ class Order:
         self.limits: dict[str, int] = given["limits"]
         # Device and inode of the folder that was permitted; None does not look.
         self.place: list[int] | None = given["place"]
+        # A descriptor that becomes the command's standard input; None: it gets an empty one.
+        self.input: int | None = given.get("input")
+        # What closes the file system and sockets to it (confine.py); None: nothing does.
+        self.confine: dict[str, object] | None = given["confine"]
+        # What kills the command where it really runs, when that is elsewhere.
+        self.stop: list[str] | None = given["stop"]
 
 
 def main(status: int) -> None:
@@ -99,22 +108,26 @@ def _run(order: Order, status: int) -> dict[str, object]:
     # Only the command's own ends of its pipes may keep them open.
     os.close(1)
     os.close(2)
+    if order.input is not None:
+        os.close(order.input)
     try:
-        return _watch(child, wake, order.seconds)
+        return _watch(child, wake, order)
     finally:
         _sweep(child)
 
 
-def _watch(child: int, wake: int, seconds: float) -> dict[str, object]:
+def _watch(child: int, wake: int, order: Order) -> dict[str, object]:
     """Wait for the end of the command, of its time or of the lifeline."""
-    deadline = time.monotonic() + seconds
+    deadline = None if order.seconds is None else time.monotonic() + order.seconds
     timed_out = False
     while True:
         code = _reap(child)
         if code is not None:
             return {"code": code, "timed_out": timed_out}
-        left = deadline - time.monotonic()
-        if left <= 0:
+        left = None if deadline is None else deadline - time.monotonic()
+        if left is not None and left <= 0:
+            if not timed_out:
+                _stop_elsewhere(order)
             _kill_group(child, signal.SIGKILL if timed_out else signal.SIGTERM)
             deadline = time.monotonic() + _TERM_GRACE
             timed_out = True
@@ -122,8 +135,39 @@ def _watch(child: int, wake: int, seconds: float) -> dict[str, object]:
         ready, _, _ = select.select([0, wake], [], [], left)
         if wake in ready:
             os.read(wake, 4096)
-        if 0 in ready and not os.read(0, 4096):
-            return {"cut": True}
+        if 0 in ready:
+            if not os.read(0, 4096):
+                _stop_elsewhere(order)
+                return {"cut": True}
+            # Any word asks for the end now, in the same way as when the time is over.
+            deadline = min(deadline or math.inf, time.monotonic())
+
+
+def _stop_elsewhere(order: Order) -> None:
+    """Kill the command where it really runs: killing what speaks to that place would not.
+
+    Failing that after some seconds, at least what runs here is killed.
+    """
+    if order.stop is None:
+        return
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setsid()
+            signal.set_wakeup_fd(-1)
+            null = os.open(os.devnull, os.O_RDWR)
+            for handle in range(3):
+                os.dup2(null, handle)
+            os.execve(order.stop[0], order.stop, order.variables)  # noqa: S606 - its purpose
+        finally:
+            os._exit(_COULD_NOT)
+    until = time.monotonic() + _STOP_SECONDS
+    while time.monotonic() < until:
+        # Not _reap: the command's own end is still to be collected by the one who waits for it.
+        if os.waitpid(child, os.WNOHANG)[0] == child:
+            return
+        time.sleep(0.02)
+    _kill_group(child, signal.SIGKILL)
 
 
 def _reap(child: int) -> int | None:
@@ -213,8 +257,11 @@ def _limit(limits: dict[str, int]) -> None:
 
 def _give_up(order: Order) -> None:
     """Drop rights, and everything that a command must not inherit."""
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
+    given = order.input
+    if given is None:
+        given = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(given, 0)
+    os.close(given)
     signal.set_wakeup_fd(-1)
     for sign in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD, signal.SIGINT):
         signal.signal(sign, signal.SIG_DFL)

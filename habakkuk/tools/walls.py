@@ -8,7 +8,7 @@ import platform
 from pathlib import Path
 
 from habakkuk.core.agent_user import AGENT_USER, find_agent_user
-from habakkuk.tools.commands import readable_by_others
+from habakkuk.tools.reach import readable_by_others
 
 _CLONE_NEWNS = 0x0002_0000
 _OF_ONE_USER = (

@@ -3,115 +3,26 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(kB|MB|GB|TB)")
-_RICHEST = 100_000
-_BYTES = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-
-
-def _seconds(value: object) -> float:
-    match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
-    if match is None:
-        raise ValueError('write a duration as a number with a unit, such as "30s", "5m" or "2h"')
-    return float(match[1]) * _SECONDS[match[2]]
-
-
-def _bytes(value: object) -> int:
-    match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
-    if match is None:
-        raise ValueError('write a size as a number with a unit, such as "500MB" or "8GB"')
-    return int(float(match[1]) * _BYTES[match[2]])
-
-
-def _dollars(value: object) -> Decimal:
-    """Return an amount as it is written: 0.1 is a tenth, not the float nearest to it."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _RICHEST:
-        raise ValueError(f"write an amount in US dollars from 0 to {_RICHEST}, such as 2.50")
-    return Decimal(value) if isinstance(value, int) else Decimal(repr(float(value)))
-
-
-def _written(pattern: str, advice: str) -> AfterValidator:
-    """Return a validator for `pattern` whose error is the advice: people do not read patterns."""
-    form = re.compile(pattern)
-
-    def check(value: str) -> str:
-        if form.fullmatch(value) is None:
-            raise ValueError(advice)
-        return value
-
-    return AfterValidator(check)
-
-
-Duration = Annotated[float, BeforeValidator(_seconds)]
-Size = Annotated[int, BeforeValidator(_bytes)]
-Name = Annotated[
-    str,
-    _written(
-        r"[a-z0-9][a-z0-9_-]{0,63}",
-        "write a name of at most 64 small letters, digits, - and _ that starts with a letter or"
-        " digit",
-    ),
-]
-ModelName = Annotated[
-    str,
-    _written(r"[^/\s]+/\S+", 'write provider/model, such as "openai/gpt-5" or "ollama/llama3.2"'),
-]
-Url = Annotated[
-    str, _written(r"https?://[^\s/]\S*", 'write a URL, such as "http://127.0.0.1:11434/v1"')
-]
-PublicUrl = Annotated[
-    str,
-    _written(r"https?://[^/\s]+", 'write a URL without a path, such as "https://chat.example.org"'),
-]
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_VARIABLE_ADVICE = (
-    'write the name of the variable that holds the secret, such as "OPENAI_API_KEY", never the'
-    " secret itself"
+from habakkuk.core.config.values import (
+    CompactAt,
+    Dollars,
+    Duration,
+    Limit,
+    ModelName,
+    ModelPattern,
+    Name,
+    PublicUrl,
+    Size,
+    Slots,
+    Url,
+    Variable,
+    Variables,
 )
-Variable = Annotated[str, _written(_VARIABLE.pattern, _VARIABLE_ADVICE)]
-ModelPattern = Annotated[
-    str,
-    _written(
-        r"[^\s*]+\*?|\*",
-        'write how the names of models begin, such as "openai/gpt-6", "gpt-6" or "mine/*"',
-    ),
-]
-Dollars = Annotated[Decimal, BeforeValidator(_dollars)]
-
-
-def _compact_at(value: int) -> int:
-    if value != -1 and value < _SHORTEST_SESSION:
-        raise ValueError(
-            f"write a number of tokens of at least {_SHORTEST_SESSION:,}, or -1 for never"
-        )
-    return value
-
-
-# Less than this is taken by the prompt, the tools and one turn: each would be summed up.
-_SHORTEST_SESSION = 2_000
-CompactAt = Annotated[int, AfterValidator(_compact_at)]
-
-
-def _variables(value: object) -> object:
-    """Take one name or several; each is checked as one."""
-    names = [value] if isinstance(value, str) else value
-    if not isinstance(names, list | tuple) or not names:
-        raise ValueError("write the name of a variable, or a list of such names")
-    for name in names:
-        if not isinstance(name, str) or _VARIABLE.fullmatch(name) is None:
-            raise ValueError(_VARIABLE_ADVICE)
-    return tuple(names)
-
-
-Variables = Annotated[tuple[str, ...], BeforeValidator(_variables)]
-Slots = Annotated[int, Field(ge=1, le=1024)]
 
 
 class _Section(BaseModel):
@@ -129,10 +40,10 @@ class ProviderConfig(_Section):
     preset: str | None = None
     base_url: Url | None = None
     api_key_env: Variables = ()
-    timeout: Duration = 600.0
-    first_byte_timeout: Duration = 300.0
-    stall_timeout: Duration = 120.0
-    ping_timeout: Duration = 300.0
+    timeout: Limit = 600.0
+    first_byte_timeout: Limit = 300.0
+    stall_timeout: Limit = 120.0
+    ping_timeout: Limit = 300.0
     headers: dict[str, str] = {}
 
     @property
@@ -150,12 +61,28 @@ class PermissionMode(StrEnum):
     FULL = "full"
 
 
+class Approvers(StrEnum):
+    """Who decides on calls that need approval."""
+
+    HUMAN = "human"
+    REVIEWER = "reviewer"
+    REVIEWER_THEN_HUMAN = "reviewer_then_human"
+
+
+class SandboxKind(StrEnum):
+    """Where an agent's commands run."""
+
+    NONE = "none"
+
+
 class AgentConfig(_Section):
     """One agent: its model as provider/model, what follows when that fails, and what it may do.
 
     `fallback_notice` says under an answer who failed before it; `web` lets the model use its
     provider's own search and fetch; `compact_at` is the length in tokens at which a session is
-    summed up, -1 never, by itself what the model takes.
+    summed up, -1 never, by itself what the model takes. `approvals` says who decides on calls that
+    need it; a reviewer is `reviewer_model`, else the agent's own. With more tools than
+    `tool_search_over` the model is told of few and searches for the others; -1 tells it of all.
     """
 
     model: ModelName | None = None
@@ -164,11 +91,15 @@ class AgentConfig(_Section):
     web: bool = True
     compact_at: CompactAt | None = None
     permissions: Annotated[PermissionMode, Field(strict=False)] = PermissionMode.WORKSPACE
+    approvals: Annotated[Approvers, Field(strict=False)] = Approvers.HUMAN
+    reviewer_model: ModelName | None = None
+    sandbox: Annotated[SandboxKind, Field(strict=False)] = SandboxKind.NONE
     toolsets: list[Name] = ["core"]
+    tool_search_over: int = Field(default=60, ge=-1)
     prompt: str | None = Field(default=None, max_length=100_000)
     max_steps: int = Field(default=50, ge=1, le=1000)
     max_turn_tokens: int = Field(default=5_000_000, ge=1)
-    turn_timeout: Duration = 3600.0
+    turn_timeout: Limit = 3600.0
     max_output_tokens: int | None = Field(default=None, ge=1)
 
 
@@ -308,6 +239,35 @@ class SearchConfig(_Section):
     tuning: SearchTuningConfig = SearchTuningConfig()
 
 
+def _pattern(value: str) -> str:
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise ValueError(f"write a regular expression; this is none: {error}") from error
+    return value
+
+
+class HookConfig(_Section):
+    """A command that runs when something happens; `match` is a regular expression on its subject.
+
+    It runs with /bin/sh in Habakkuk's home and gets the event as JSON. Only `tool_before` is waited
+    for: there a failure of any kind forbids the call.
+    """
+
+    event: Literal[
+        "turn_start",
+        "turn_end",
+        "tool_before",
+        "tool_after",
+        "message_in",
+        "message_out",
+        "session_new",
+    ]
+    command: str = Field(min_length=1, max_length=10_000)
+    timeout: Limit = 10.0
+    match: Annotated[str, AfterValidator(_pattern)] | None = None
+
+
 class LogConfig(_Section):
     """What is logged."""
 
@@ -328,6 +288,8 @@ class Config(_Section):
     pricing: dict[ModelPattern, PriceConfig] = {}
     budgets: BudgetConfig = BudgetConfig()
     search: SearchConfig = SearchConfig()
+
+    hooks: list[HookConfig] = []
     logs: LogConfig = LogConfig()
     timezone: str = "UTC"
     public_url: PublicUrl | None = None

@@ -49,7 +49,11 @@ def server() -> Iterator[SearchServer]:
 def ask(server: SearchServer, name: str, count: int = 5, **changes: Any) -> list[Hit]:
     kind = KINDS[name]
     access = Access(kind.url or f"https://{HOSTS.get(name)}", own=False, key="the-key")
-    given = {"seconds": 20.0, "interrupt": Interrupt(), "query": "größte Stadt"} | changes
+    given: dict[str, Any] = {
+        "seconds": 20.0,
+        "interrupt": Interrupt(),
+        "query": "größte Stadt",
+    } | changes
     return list(kind.make(access).search(Ask(count=count, http=server.web(), **given)))
 
 

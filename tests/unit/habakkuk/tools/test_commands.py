@@ -16,7 +16,8 @@ import pytest
 from habakkuk.core.agent_user import AgentUser
 from habakkuk.core.errors import ToolError
 from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
-from habakkuk.tools.commands import Commands, Ended, Order, closed_to, readable_by_others
+from habakkuk.tools.commands import Commands, Ended, Order
+from habakkuk.tools.reach import closed_to, readable_by_others
 from habakkuk.tools.workspace import prepare_workspace
 from tests.fakes.toolbox import PLAIN
 

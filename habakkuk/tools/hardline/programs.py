@@ -1,0 +1,155 @@
+"""Follow one call of a program: judge it, then what it starts in its turn."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Sequence
+from functools import cache
+from types import ModuleType
+from typing import Protocol
+
+from tree_sitter import Node
+
+from habakkuk.tools.hardline import rules
+from habakkuk.tools.hardline.builtins import BUILTINS
+from habakkuk.tools.hardline.calls import Call, Refused
+from habakkuk.tools.hardline.meter import Meter
+from habakkuk.tools.hardline.outputs import printed
+from habakkuk.tools.hardline.rules.code import scripts_in
+from habakkuk.tools.hardline.scope import Scope
+from habakkuk.tools.hardline.shells import (
+    SHELLS,
+    Program,
+    interpreter_programs,
+    is_interpreter,
+    shell_programs,
+    sourced_programs,
+)
+from habakkuk.tools.hardline.values import DOWNLOADED, UNKNOWN, capped
+from habakkuk.tools.hardline.words import Words
+from habakkuk.tools.hardline.wrappers import program, unwrap
+
+RUNS_DOWNLOAD = "run what it downloads from another machine, unseen"
+_SOURCES = frozenset({"source", "."})
+
+
+class Follower(Protocol):
+    """What follows scripts: each returns what is printed."""
+
+    def script(self, text: str, scope: Scope, stdin: Sequence[str] = ...) -> list[str]:
+        """Follow a script."""
+        ...
+
+    def run(self, node: Node, scope: Scope, stdin: list[str]) -> list[str]:
+        """Follow a part of a script."""
+        ...
+
+    def feed(self, paths: Sequence[str], texts: list[str]) -> None:
+        """Follow the commands that read what is written to these files."""
+        ...
+
+
+class Programs:
+    """Follows calls."""
+
+    def __init__(self, meter: Meter, words: Words, follower: Follower) -> None:
+        """Take what follows the scripts that calls start."""
+        self._meter = meter
+        self._words = words
+        self._follower = follower
+
+    def call(self, argv: list[str], scope: Scope, stdin: list[str]) -> list[str]:
+        """Judge one call and follow what it runs; return what it prints."""
+        self._meter.tick()
+        while argv and not argv[0]:
+            argv = argv[1:]
+        if not argv:
+            return []
+        with self._meter.deeper():
+            call = Call(program(argv), argv[1:], stdin, scope, self._words.content)
+            return self._followed(call)
+
+    def _followed(self, call: Call) -> list[str]:
+        if call.name in call.scope.functions:
+            return self._function_called(call)
+        if call.name in call.scope.aliases:
+            text = " ".join([call.scope.aliases.pop(call.name), *map(_requoted, call.words)])
+            return self._follower.script(text, call.scope, call.stdin)
+        for rule in all_rules():
+            found = rule.judge(call)
+            if found is not None:
+                raise Refused(found)
+        self._follower.feed(call.args, call.stdin)
+        builtin = BUILTINS.get(call.name)
+        if builtin is not None:
+            builtin(call)
+        return self._what_it_runs(call)
+
+    def _what_it_runs(self, call: Call) -> list[str]:
+        """Follow the programs that a call starts; return what it prints."""
+        if call.name == "eval":
+            return self._follower.script(" ".join(call.words), call.scope, call.stdin)
+        if call.name in SHELLS or call.name in _SOURCES:
+            return self._shell(call)
+        if is_interpreter(call.name):
+            return self._interpreter(call)
+        return self._wrapped(call)
+
+    def _interpreter(self, call: Call) -> list[str]:
+        for code in interpreter_programs(call):
+            if DOWNLOADED in code:
+                raise Refused(RUNS_DOWNLOAD)
+            for script in scripts_in(code):
+                self._follower.script(script, call.scope.child())
+        return printed(call)
+
+    def _wrapped(self, call: Call) -> list[str]:
+        inner = unwrap(call)
+        if inner is None:
+            return printed(call)
+        scope = call.scope.child() if inner.variables or call.name != "command" else call.scope
+        for name, value in inner.variables.items():
+            scope.set(name, [value])
+        said = [text for one in inner.calls for text in self.call(one, scope, call.stdin)]
+        for text, arguments in inner.scripts:
+            said += self._programs([Program(text, arguments or None)], scope, call.stdin)
+        return capped(said)
+
+    def _shell(self, call: Call) -> list[str]:
+        if call.name in _SOURCES:
+            return self._programs(list(sourced_programs(call)), call.scope, call.stdin)
+        scope = call.scope.child()
+        scope.functions, scope.aliases = {}, {}
+        return self._programs(list(shell_programs(call)), scope, call.stdin)
+
+    def _programs(self, programs: list[Program], scope: Scope, stdin: list[str]) -> list[str]:
+        said: list[str] = []
+        for one in programs:
+            if one.arguments is not None:
+                scope.arguments = [[text] for text in one.arguments]
+            said += self._follower.script(one.text, scope, stdin)
+        return capped(said) or [UNKNOWN]
+
+    def _function_called(self, call: Call) -> list[str]:
+        body = call.scope.functions[call.name]
+        inner = call.scope.child()
+        # Once: a function that calls itself says nothing new.
+        del inner.functions[call.name]
+        inner.arguments = [[call.name], *([word] for word in call.words)]
+        said = self._follower.run(body, inner, call.stdin)
+        # What it sets is set for all; `local` is not told apart.
+        call.scope.variables.update(inner.variables)
+        call.scope.folder = inner.folder
+        return said
+
+
+def _requoted(word: str) -> str:
+    return "'" + word.replace("'", "'\\''") + "'"
+
+
+@cache
+def all_rules() -> list[ModuleType]:
+    """Return the modules of all rules."""
+    names = [module.name for module in pkgutil.iter_modules(rules.__path__)]
+    return [importlib.import_module(f"{rules.__name__}.{name}") for name in names]

@@ -323,11 +323,11 @@ def _tool_services(container: Container, tools: ToolRegistry) -> ToolServices:
         web=web,
         commands=_commands(settings),
         outputs=KeptOutputs(blobs.put, blobs.get),
-        files=ShownFiles(blobs.put),
-        search=Search(config.search, settings.environment.values, web, container.redis),
         catalogue=lambda agent: tools.specs(_agent(settings, agent).toolsets),
         processes=container.processes,
         failpoints=container.failpoints,
+        files=ShownFiles(blobs.put),
+        search=Search(config.search, settings.environment.values, web, container.redis),
     )
 
 

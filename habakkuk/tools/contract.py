@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, Required, TypedDict, TypeVar, Unpack, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -92,23 +92,19 @@ class Tool:
     args: type[ToolArgs]
     run: Callable[[Any, ToolContext], ToolOutput]
     risk: Risk
-    timeout_s: float
-    replayable: bool
-    own_state: bool
-    paths: Callable[[Any], Sequence[str]] | None
-    risk_of: Callable[[Any], Risk] | None = None
+    timeout_s: float = 60.0
+    replayable: bool = False
+    own_state: bool = False
+    paths: Callable[[Any], Sequence[str]] | None = None
     idempotent: Callable[[Any], bool] | None = None
     never: Callable[[Any, Path], str | None] | None = None
+    risk_of: Callable[[Any], Risk] | None = None
 
     # Once: a schema takes half a millisecond to make, and every model call names every tool.
     @cached_property
     def spec(self) -> ToolSpec:
         """What a model is told of it."""
         return ToolSpec(self.name, self.description, self.args.model_json_schema())
-
-    def risk_with(self, args: ToolArgs) -> Risk:
-        """Return what a call with these arguments can do."""
-        return self.risk if self.risk_of is None else self.risk_of(args)
 
     def runs_again(self, arguments: dict[str, Any]) -> bool:
         """Whether a call that a crash interrupted may run once more."""
@@ -118,6 +114,10 @@ class Tool:
             return self.idempotent(self.parse(arguments))
         except ToolError:
             return False
+
+    def risk_with(self, args: ToolArgs) -> Risk:
+        """Return what a call with these arguments can do."""
+        return self.risk if self.risk_of is None else self.risk_of(args)
 
     def parse(self, arguments: dict[str, Any]) -> ToolArgs:
         """Return the arguments, checked. Raises ToolError that says what is wrong with which."""
@@ -134,35 +134,26 @@ class Tool:
             ) from error
 
 
-def tool(  # noqa: PLR0913 - facts of a tool, each named where it is declared
-    *,
-    risk: Risk,
-    timeout_s: float = 60.0,
-    replayable: bool = False,
-    own_state: bool = False,
-    paths: Callable[[Any], Sequence[str]] | None = None,
-    risk_of: Callable[[Any], Risk] | None = None,
-    idempotent: Callable[[Any], bool] | None = None,
-    never: Callable[[Any, Path], str | None] | None = None,
-) -> Callable[[Callable[[_Args, ToolContext], ToolOutput]], Tool]:
+class Facts(TypedDict, total=False):
+    """What a tool says of itself where it is declared; Tool tells what each means."""
+
+    risk: Required[Risk]
+    timeout_s: float
+    replayable: bool
+    own_state: bool
+    paths: Callable[[Any], Sequence[str]] | None
+    idempotent: Callable[[Any], bool] | None
+    never: Callable[[Any, Path], str | None] | None
+    risk_of: Callable[[Any], Risk] | None
+
+
+def tool(**facts: Unpack[Facts]) -> Callable[[Callable[[_Args, ToolContext], ToolOutput]], Tool]:
     """Make a Tool of a function `(args, context) -> ToolOutput` whose docstring describes it."""
 
     def make(function: Callable[[_Args, ToolContext], ToolOutput]) -> Tool:
         args = get_type_hints(function)["args"]
-        return Tool(
-            name=function.__name__,
-            description=inspect.getdoc(function) or "",
-            args=args,
-            run=function,
-            risk=risk,
-            timeout_s=timeout_s,
-            replayable=replayable,
-            own_state=own_state,
-            paths=paths,
-            risk_of=risk_of,
-            idempotent=idempotent,
-            never=never,
-        )
+        described = inspect.getdoc(function) or ""
+        return Tool(function.__name__, described, args, function, **facts)
 
     return make
 

@@ -59,16 +59,16 @@ class ProcessDesk(Protocol):
 class ToolServices:
     """The parts of a worker process that tools share.
 
-    Without arguments it keeps no outputs and files and has no background processes. `catalogue`
-    gives every tool of an agent by the agent's name.
+    Without arguments it keeps nothing and has no background processes. `catalogue` gives every
+    tool of an agent by the agent's name.
     """
 
     web: OutsideHttp = field(default_factory=OutsideHttp)
     commands: Commands = field(default_factory=Commands)
     outputs: KeptOutputs = field(default_factory=KeptOutputs)
-    files: ShownFiles = field(default_factory=ShownFiles)
-    documents: Documents = field(default_factory=Documents)
-    search: Search = field(default_factory=Search)
     catalogue: Callable[[str], Sequence[ToolSpec]] = _no_tools
     processes: ProcessDesk | None = None
     failpoints: Failpoints = field(default_factory=Failpoints)
+    files: ShownFiles = field(default_factory=ShownFiles)
+    documents: Documents = field(default_factory=Documents)
+    search: Search = field(default_factory=Search)

@@ -54,7 +54,7 @@ def ask(server: SearchServer, name: str, count: int = 5, **changes: Any) -> list
         "interrupt": Interrupt(),
         "query": "größte Stadt",
     } | changes
-    return list(kind.make(access).search(Ask(count=count, http=server.web(), **given)))
+    return list(kind.make(access).search(Ask(count=count, http=server.web(), **given | changes)))
 
 
 def test_they_are_found() -> None:

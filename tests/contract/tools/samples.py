@@ -72,13 +72,13 @@ SAMPLES: Mapping[str, Sample] = {
         {"url": "http://site.example/stalled"},
         texts=("url",),
     ),
-    "view_image": Sample({"path": "image.png"}, texts=("path",)),
+    "tool_search": Sample({"query": "read"}, texts=("query",)),
+    "tool_describe": Sample({"name": "read_file"}, texts=("name",)),
     "web_search": Sample({"query": "words"}, texts=("query",)),
+    "view_image": Sample({"path": "image.png"}, texts=("path",)),
     "read_document": Sample(
         {"path": "book.xlsx"}, {"path": "long.xlsx"}, outside=True, texts=("path", "pages")
     ),
-    "tool_search": Sample({"query": "read"}, texts=("query",)),
-    "tool_describe": Sample({"name": "read_file"}, texts=("name",)),
     "read_output": Sample({"handle": "{kept}"}, {"handle": "{kept}"}, texts=("handle",)),
     "process_list": Sample({}),
     "process_output": Sample({"id": "p_1"}, texts=("id",)),

@@ -34,6 +34,7 @@ from habakkuk.conversations.types import session_of
 from habakkuk.core.clock import Clock
 from habakkuk.core.config.schema import AgentConfig
 from habakkuk.core.config.settings import Settings
+from habakkuk.core.cooldowns import SharedCooldowns
 from habakkuk.core.errors import ConfigurationError
 from habakkuk.core.failpoints import Failpoints
 from habakkuk.core.http import OutsideHttp
@@ -58,7 +59,6 @@ from habakkuk.jobs.wake import BackgroundWake, CelerySender, Wake
 from habakkuk.jobs.wake_list import ListSender
 from habakkuk.keeper.service import Keeper, KeeperPorts
 from habakkuk.llm.choice import with_choice
-from habakkuk.llm.cooldowns import SharedCooldowns
 from habakkuk.llm.counting import Count, guess
 from habakkuk.llm.prices import Prices
 from habakkuk.llm.profiles.models import profile_for
@@ -70,6 +70,7 @@ from habakkuk.llm.types import ModelRef, ToolSpec
 from habakkuk.llm.window import compact_at
 from habakkuk.ops.tidy import TidyHandler, enqueue_tidy
 from habakkuk.processes.desk import Desk
+from habakkuk.search.service import Search
 from habakkuk.tools.checkpoints.service import Checkpoints
 from habakkuk.tools.commands import Commands
 from habakkuk.tools.files import ShownFiles
@@ -318,15 +319,17 @@ def _add_handlers(container: Container) -> None:
 
 def _tool_services(container: Container, tools: ToolRegistry) -> ToolServices:
     settings, blobs = container.settings, container.blobs
-    public = urlsplit(settings.config.public_url or "")
+    config, public = settings.config, urlsplit(settings.config.public_url or "")
+    web = OutsideHttp(own_names=[public.hostname] if public.hostname else [])
     return ToolServices(
-        web=OutsideHttp(own_names=[public.hostname] if public.hostname else []),
+        web=web,
         commands=_commands(settings),
         outputs=KeptOutputs(blobs.put, blobs.get),
         catalogue=lambda agent: tools.specs(_agent(settings, agent).toolsets),
         processes=container.processes,
         failpoints=container.failpoints,
         files=ShownFiles(blobs.put),
+        search=Search(config.search, settings.environment.values, web, container.redis),
     )
 
 

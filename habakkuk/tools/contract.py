@@ -92,10 +92,10 @@ class Tool:
     args: type[ToolArgs]
     run: Callable[[Any, ToolContext], ToolOutput]
     risk: Risk
-    timeout_s: float
-    replayable: bool
-    own_state: bool
-    paths: Callable[[Any], Sequence[str]] | None
+    timeout_s: float = 60.0
+    replayable: bool = False
+    own_state: bool = False
+    paths: Callable[[Any], Sequence[str]] | None = None
     idempotent: Callable[[Any], bool] | None = None
     never: Callable[[Any, Path], str | None] | None = None
     risk_of: Callable[[Any], Risk] | None = None

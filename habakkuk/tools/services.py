@@ -13,6 +13,7 @@ from habakkuk.documents.reader import Documents
 from habakkuk.llm.types import ToolSpec
 from habakkuk.processes.log import Part
 from habakkuk.processes.types import NewInput, NewProcess, Process, Written
+from habakkuk.search.service import Search
 from habakkuk.tools.commands import Commands
 from habakkuk.tools.files import ShownFiles
 from habakkuk.tools.outputs import KeptOutputs
@@ -70,3 +71,4 @@ class ToolServices:
     failpoints: Failpoints = field(default_factory=Failpoints)
     files: ShownFiles = field(default_factory=ShownFiles)
     documents: Documents = field(default_factory=Documents)
+    search: Search = field(default_factory=Search)

@@ -76,8 +76,8 @@ class Commands:
         """Raise ToolError when an agent's commands would not see files that are written here."""
         if self.sandbox(agent).remote:
             raise ToolError(
-                "this was not done: commands run on another machine, which would never see the file;"
-                " change files there with exec"
+                "this was not done: commands run on another machine, which would never see the"
+                " file; change files there with exec"
             )
 
     def sheet(self, order: Order, workspace: Path) -> Sheet:

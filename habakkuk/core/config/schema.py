@@ -22,6 +22,7 @@ from habakkuk.core.config.values import (
     Url,
     Variable,
     Variables,
+    written,
 )
 
 
@@ -79,7 +80,7 @@ class SandboxKind(StrEnum):
 
 
 AbsolutePath = Annotated[
-    str, _written(r"(?s)/[^\0]*", 'write a path from the root on, such as "/opt/tools"')
+    str, written(r"(?s)/[^\0]*", 'write a path from the root on, such as "/opt/tools"')
 ]
 
 
@@ -101,15 +102,13 @@ class DockerConfig(_Section):
     theirs; "image" means the image's own.
     """
 
-    image: Annotated[str, _written(r"[\w][\w./:@-]*", 'write an image, such as "python:3.13"')] = (
+    image: Annotated[str, written(r"[\w][\w./:@-]*", 'write an image, such as "python:3.13"')] = (
         "debian:stable-slim"
     )
     network: bool = True
     cpus: float | None = Field(default=None, gt=0, le=1024)
     memory: Size | None = None
-    user: Annotated[str, _written(r"[\w][\w:-]*", 'write uid:gid, a name, or "image"')] | None = (
-        None
-    )
+    user: Annotated[str, written(r"[\w][\w:-]*", 'write uid:gid, a name, or "image"')] | None = None
 
 
 class SshConfig(_Section):
@@ -120,9 +119,9 @@ class SshConfig(_Section):
     below `workdir` there.
     """
 
-    host: Annotated[str, _written(r"[\w][\w.:-]*", 'write a host, such as "build.example.org"')]
+    host: Annotated[str, written(r"[\w][\w.:-]*", 'write a host, such as "build.example.org"')]
     port: int | None = Field(default=None, ge=1, le=65535)
-    user: Annotated[str, _written(r"[\w][\w.-]*", 'write a user name, such as "agent"')] | None = (
+    user: Annotated[str, written(r"[\w][\w.-]*", 'write a user name, such as "agent"')] | None = (
         None
     )
     key_env: Variable | None = None

@@ -40,7 +40,9 @@ class CallRecord:
         `ended` is a wait that led to it: one that nobody used would keep the turn from parking.
         """
         context = self._run.context
-        (output,) = self.fitted([replace(output, text=clean(output.text))])
+        secrets = self._run.ports.tool_services.secrets
+        # Before what is too long is kept whole.
+        (output,) = self.fitted([replace(output, text=secrets.redacted(clean(output.text)))])
         text = output.text + self._approval(call)
         result = ToolResult(call_id=call.id, text=text, is_error=output.is_error)
         with context.database.transaction() as work:

@@ -61,6 +61,7 @@ from habakkuk.search.service import Search
 from habakkuk.tools.files import ShownFiles
 from habakkuk.tools.outputs import KeptOutputs
 from habakkuk.tools.registry import ToolRegistry
+from habakkuk.tools.secrets import Secrets
 from habakkuk.tools.services import ToolServices
 
 
@@ -174,6 +175,7 @@ def _tool_services(container: Container, tools: ToolRegistry) -> ToolServices:
         web=web,
         commands=commands_of(settings),
         outputs=KeptOutputs(blobs.put, blobs.get),
+        secrets=Secrets(settings.config.secrets, settings.environment.get),
         catalogue=lambda agent: tools.specs(agent_of(settings, agent).toolsets),
         processes=container.processes,
         failpoints=container.failpoints,

@@ -12,6 +12,7 @@ from habakkuk.core.config.values import (
     CompactAt,
     Dollars,
     Duration,
+    HostName,
     Limit,
     ModelName,
     ModelPattern,
@@ -334,6 +335,18 @@ class HookConfig(_Section):
     match: Annotated[str, AfterValidator(_pattern)] | None = None
 
 
+class SecretConfig(_Section):
+    """A secret that agents use by name and never hold; `env` names the variable with its value.
+
+    `tools` may use it; fetch_url sends it to `hosts` alone. `agents` may, all of them if unsaid.
+    """
+
+    env: Variable
+    tools: list[Literal["fetch_url", "exec"]] = Field(min_length=1)
+    hosts: list[HostName] = []
+    agents: list[Name] = []
+
+
 class LogConfig(_Section):
     """What is logged."""
 
@@ -356,6 +369,7 @@ class Config(_Section):
     search: SearchConfig = SearchConfig()
 
     hooks: list[HookConfig] = []
+    secrets: dict[Name, SecretConfig] = {}
     logs: LogConfig = LogConfig()
     timezone: str = "UTC"
     public_url: PublicUrl | None = None

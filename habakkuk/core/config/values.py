@@ -77,6 +77,10 @@ ModelName = Annotated[
 Url = Annotated[
     str, written(r"https?://[^\s/]\S*", 'write a URL, such as "http://127.0.0.1:11434/v1"')
 ]
+HostName = Annotated[
+    str,
+    written(r"[A-Za-z0-9.-]+|[0-9a-f:]+", 'write the name of a host, such as "api.example.org"'),
+]
 PublicUrl = Annotated[
     str,
     written(r"https?://[^/\s]+", 'write a URL without a path, such as "https://chat.example.org"'),

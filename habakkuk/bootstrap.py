@@ -14,6 +14,7 @@ from habakkuk.accounts.service import Accounts
 from habakkuk.agent.approval.service import Approvals
 from habakkuk.agent.compaction.handler import CompactHandler
 from habakkuk.agent.inspection import Inspections
+from habakkuk.agent.offered import offered_in
 from habakkuk.agent.ports import Fits, TurnPorts
 from habakkuk.agent.threads import ToolPool
 from habakkuk.agent.turn import TurnHandler
@@ -46,12 +47,15 @@ from habakkuk.events.publisher import Publisher
 from habakkuk.gateway.amend import Amendments
 from habakkuk.gateway.intake import Intake
 from habakkuk.gateway.service import Gateway
+from habakkuk.gateway.service import Ports as GatewayPorts
+from habakkuk.hooks.service import Hooks
 from habakkuk.jobs.contract import JobHandler
 from habakkuk.jobs.done import DoneListener
 from habakkuk.jobs.leases import lease_seconds
 from habakkuk.jobs.service import Jobs
 from habakkuk.jobs.wake import BackgroundWake, CelerySender, Wake
 from habakkuk.jobs.wake_list import ListSender
+from habakkuk.keeper.service import Keeper, KeeperParts
 from habakkuk.llm.choice import with_choice
 from habakkuk.llm.cooldowns import SharedCooldowns
 from habakkuk.llm.counting import Count, guess
@@ -64,6 +68,7 @@ from habakkuk.llm.selection import NO_MODEL, Selection, select
 from habakkuk.llm.types import ModelRef, ToolSpec
 from habakkuk.llm.window import compact_at
 from habakkuk.ops.tidy import TidyHandler, enqueue_tidy
+from habakkuk.processes.desk import Desk
 from habakkuk.tools.commands import Commands
 from habakkuk.tools.outputs import KeptOutputs
 from habakkuk.tools.registry import ToolRegistry
@@ -92,6 +97,7 @@ class Container:
     blobs: Blobs
     approvals: Approvals
     gateway: Gateway
+    hooks: Hooks
     publisher: Publisher
     live: LiveHub
     done: DoneListener
@@ -136,12 +142,32 @@ class Container:
 
     def inspections(self, count: Count = guess) -> Inspections:
         """Make what looks back at model calls; `count` counts tokens."""
-        tools, config = ToolRegistry(_tool_packages(self.settings)), self.settings.config
+        tools = ToolRegistry(_tool_packages(self.settings))
 
-        def specs(agent: str) -> Sequence[ToolSpec]:
-            return tools.specs(config.agents.get(agent, AgentConfig()).toolsets)
+        def specs(agent: str, session_id: str) -> Sequence[ToolSpec]:
+            return offered_in(tools, _agent(self.settings, agent), self.database, session_id)
 
         return Inspections(self.database, specs, count)
+
+    @property
+    def processes(self) -> Desk:
+        """Background processes; it holds nothing of its own."""
+        return Desk(self.database, self.settings.home, self.failpoints)
+
+    def keeper(self) -> Keeper:
+        """Make what keeps background processes, for the process that does."""
+        workspace = partial(_workspace, self.settings.home)
+        commands = _commands(self.settings)
+        return Keeper(
+            KeeperParts(
+                self.database,
+                self.settings.home,
+                commands,
+                workspace,
+                self.gateway.admit,
+                self.failpoints,
+            )
+        )
 
     @property
     def amendments(self) -> Amendments:
@@ -217,6 +243,7 @@ def _assemble(
     approvals = Approvals(database, jobs)
     server = Server(selection, partial(_health, jobs, redis, selection))
     prices = Prices(settings.config, selection.endpoints)
+    hooks = Hooks(settings.config.hooks, settings.environment.process, settings.home)
     return Container(
         settings=settings,
         database=database,
@@ -231,7 +258,10 @@ def _assemble(
         conversations=Conversations(database),
         blobs=Blobs(settings.home / "blobs", database, failpoints),
         approvals=approvals,
-        gateway=Gateway(database, jobs, settings.config, failpoints, server, approvals),
+        gateway=Gateway(
+            database, jobs, settings.config, failpoints, GatewayPorts(server, approvals, hooks)
+        ),
+        hooks=hooks,
         publisher=Publisher(redis),
         live=live,
         done=DoneListener(database, partial(_hint, live), [memory]),
@@ -254,6 +284,7 @@ def _database(url: str, name: str, pool_size: int, lease: float) -> Database:
 
 def _add_handlers(container: Container) -> None:
     """Fill the job kinds: they need parts that need the dictionary first."""
+    tools = ToolRegistry(_tool_packages(container.settings))
     ports = TurnPorts(
         config=container.settings.config,
         clock=container.clock,
@@ -263,11 +294,12 @@ def _add_handlers(container: Container) -> None:
         fits=partial(_fits, container.selection),
         release=container.spend_caps.release_of_turn,
         remembered=Remembered(),
-        tools=ToolRegistry(_tool_packages(container.settings)),
+        tools=tools,
         tool_threads=container.tool_pool,
-        tool_services=_tool_services(container),
+        tool_services=_tool_services(container, tools),
         publisher=container.publisher,
         redactor=container.redactor,
+        hooks=container.hooks,
         workspace=partial(_workspace, container.settings.home),
     )
     undeliverable = container.approvals.undeliverable
@@ -282,13 +314,16 @@ def _add_handlers(container: Container) -> None:
             raise AssertionError(f"two handlers for the job kind {handler.kind!r}")
 
 
-def _tool_services(container: Container) -> ToolServices:
+def _tool_services(container: Container, tools: ToolRegistry) -> ToolServices:
     settings, blobs = container.settings, container.blobs
     public = urlsplit(settings.config.public_url or "")
     return ToolServices(
         web=OutsideHttp(own_names=[public.hostname] if public.hostname else []),
         commands=_commands(settings),
         outputs=KeptOutputs(blobs.put, blobs.get),
+        catalogue=lambda agent: tools.specs(_agent(settings, agent).toolsets),
+        processes=container.processes,
+        failpoints=container.failpoints,
     )
 
 
@@ -328,6 +363,10 @@ def _tool_packages(settings: Settings) -> list[str]:
     """Return where tools are found; the test-only setting adds a package of theirs."""
     extra = settings.environment.get(_TEST_TOOLS)
     return [_TOOL_PACKAGE, *([extra] if extra else [])]
+
+
+def _agent(settings: Settings, name: str) -> AgentConfig:
+    return settings.config.agents.get(name, AgentConfig())
 
 
 def _workspace(home: Path, agent: str) -> Path:

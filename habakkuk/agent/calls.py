@@ -6,13 +6,16 @@ have happened and are not repeated unless the tool only reads, and waiting ones 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from habakkuk.agent.approval.gate import Ask, Gate
+from habakkuk.agent import tool_hooks
+from habakkuk.agent.approval.gate import Ask, Gate, Undecided
+from habakkuk.agent.approval.reviewer import Decided, Reviewer
 from habakkuk.agent.approval.types import APPROVAL
 from habakkuk.agent.closing import close_calls, recorded
 from habakkuk.agent.invocation import Invocation
+from habakkuk.agent.offered import available
 from habakkuk.agent.record import CallRecord
 from habakkuk.agent.repair import INTERRUPTED
 from habakkuk.agent.run import TurnRun
@@ -37,15 +40,16 @@ class _Ready:
 class StepCalls:
     """The calls of one assistant message."""
 
-    def __init__(self, run: TurnRun, step: int, calls: Sequence[ToolCall]) -> None:
-        """`step` is that of the assistant message."""
+    def __init__(self, run: TurnRun, step: int, calls: Sequence[ToolCall], task: str = "") -> None:
+        """`step` is that of the assistant message, `task` what the turn's user asked for."""
         self._run = run
         self._step = step
         self._calls = calls
-        self._tools = run.ports.tools.of(run.agent.toolsets)
+        self._tools = available(run.ports.tools, run.agent)
         self._record = CallRecord(run, step)
         self._invocation = Invocation(run, step, self._record)
         self._gate = Gate(run)
+        self._reviewer = Reviewer(run, task)
 
     def results(self) -> tuple[ToolResult, ...] | None:
         """Run what is left to run and return all results; None when the turn is parked.
@@ -114,19 +118,50 @@ class StepCalls:
     def _go_on(self, ready: Sequence[_Ready]) -> None:
         """Refuse, ask or run each of these; the calls that run do so together."""
         starting: list[_Ready] = []
-        for item in ready:
-            verdict = self._verdict(item)
+        for item, verdict in self._decided([(item, self._verdict(item)) for item in ready]):
             if verdict is None:
                 starting.append(item)
             elif isinstance(verdict, Ask):
                 self._record.asks(item.call, verdict.wait)
             else:
                 self._record.result(item.call, ToolOutput(verdict, is_error=True), item.wait)
+        starting = self._unhindered(starting)
         if starting:
             self._start(starting)
 
-    def _verdict(self, item: _Ready) -> str | Ask | None:
-        """Return why a call is not run, or what to ask first; None when it is run."""
+    def _unhindered(self, starting: Sequence[_Ready]) -> list[_Ready]:
+        """Return the calls that no hook forbids; the others get its reason as their result."""
+        objections = tool_hooks.objections(self._run, [item.call for item in starting])
+        free = []
+        for item in starting:
+            objection = objections.get(item.call.id)
+            if objection is None:
+                free.append(item)
+            else:
+                self._record.result(item.call, ToolOutput(objection, is_error=True), item.wait)
+        return free
+
+    def _decided(
+        self, judged: Sequence[tuple[_Ready, str | Ask | Undecided | None]]
+    ) -> Iterator[tuple[_Ready, str | Ask | None]]:
+        """Yield each with its verdict; what is left undecided is reviewed first, all at once."""
+        open_calls = [item.call for item, verdict in judged if isinstance(verdict, Undecided)]
+        reviews = iter(self._reviewer.review(open_calls) if open_calls else ())
+        for item, verdict in judged:
+            if not isinstance(verdict, Undecided):
+                yield item, verdict
+                continue
+            review = next(reviews)
+            said = {"decision": review.decision, "reason": review.reason, "model": review.model}
+            self._run.events.emit(
+                EventType.REVIEW, self._step, call=item.call.id, name=item.call.name, **said
+            )
+            if review.decision is Decided.ALLOW:
+                self._record.approved[item.call.id] = review.reason
+            yield item, self._gate.reviewed(item.call, verdict, review)
+
+    def _verdict(self, item: _Ready) -> str | Ask | Undecided | None:
+        """Return why a call is not run, or whom to ask first; None when it is run."""
         call = item.call
         if call.fault is not None:
             return call.fault
@@ -135,7 +170,7 @@ class StepCalls:
             names = ", ".join(sorted(self._tools)) or "none"
             return f"there is no tool {call.name!r}; the tools are: {names}"
         if item.entry is not None and item.entry.state is CallState.RUNNING:
-            return None if tool.replayable else INTERRUPTED
+            return None if tool.runs_again(call.input) else INTERRUPTED
         if item.wait is not None and item.wait.kind != APPROVAL:
             return None
         try:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from habakkuk.agent import turn_hooks
 from habakkuk.agent.run import TurnRun
 from habakkuk.conversations.store import hotpath, transcript
 from habakkuk.conversations.types import (
@@ -71,6 +72,7 @@ def end_turn(run: TurnRun, ending: Ending) -> None:
     context.failpoints.hit("turn.end.after")
     context.finished_elsewhere(more=more)
     run.events.emit(EventType.TURN_ENDED, ending.step, outcome=ending.outcome)
+    turn_hooks.ended(run, ending.outcome, written.shown.body)
 
 
 def append(run: TurnRun, step: int, role_blocks: Message, meta: dict[str, Any]) -> None:

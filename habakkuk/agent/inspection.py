@@ -75,10 +75,10 @@ class Inspections:
     def __init__(
         self,
         database: Database,
-        specs: Callable[[str], Sequence[ToolSpec]],
+        specs: Callable[[str, str], Sequence[ToolSpec]],
         count: Count = guess,
     ) -> None:
-        """`specs` gives the tools of an agent; `count` counts tokens."""
+        """`specs` gives the tools that an agent is told of in a session; `count` counts tokens."""
         self._database = database
         self._conversations = Conversations(database)
         self._specs = specs
@@ -122,7 +122,7 @@ class Inspections:
         parts = [
             Part("prompt", name, self._count(text), shorten(text, _EXCERPT)) for name, text in named
         ]
-        specs = self._specs(session.agent) if profile.tools else ()
+        specs = self._specs(session.agent, session.id) if profile.tools else ()
         if specs:
             wire = orjson.dumps([[s.name, s.description, s.parameters] for s in specs]).decode()
             names = ", ".join(spec.name for spec in specs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from habakkuk.agent.offered import offered
 from habakkuk.agent.repair import repair
 from habakkuk.agent.run import TurnRun
 from habakkuk.conversations.store import journal
@@ -70,7 +71,7 @@ class ModelStep:
         return LlmRequest(
             system=run.prompt,
             messages=repair(self._messages),
-            tools=run.ports.tools.specs(run.agent.toolsets),
+            tools=offered(run),
             max_tokens=run.agent.max_output_tokens,
             effort=run.effort,
             web=run.agent.web,

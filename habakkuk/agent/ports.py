@@ -15,6 +15,7 @@ from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.redaction import Redactor
 from habakkuk.db.engine import Work
 from habakkuk.events.publisher import Publisher
+from habakkuk.hooks.service import Hooks
 from habakkuk.llm.types import LlmEvent, LlmRequest, ModelRef
 from habakkuk.tools.registry import ToolRegistry
 from habakkuk.tools.services import ToolServices
@@ -61,6 +62,7 @@ class TurnPorts:
     tool_services: ToolServices
     publisher: Publisher
     redactor: Redactor
+    hooks: Hooks
     workspace: Callable[[str], Path]
 
 

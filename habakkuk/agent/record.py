@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from habakkuk.agent import tool_hooks
 from habakkuk.agent.approval.words import question
 from habakkuk.agent.run import TurnRun
 from habakkuk.conversations.store import addresses, chat, journal, turns
@@ -30,6 +31,8 @@ class CallRecord:
         self._run = run
         self._step = step
         self.place = journal.Place(run.turn.session_id, run.turn.id, step)
+        # Why a reviewer let a call run, by its id: it stands in the transcript with the result.
+        self.approved: dict[str, str] = {}
 
     def result(self, call: ToolCall, output: ToolOutput, ended: Wait | None = None) -> None:
         """Write a call's result; the first one stands. Raises Interrupted(LEASE_LOST).
@@ -38,7 +41,8 @@ class CallRecord:
         """
         context = self._run.context
         (output,) = self.fitted([replace(output, text=clean(output.text))])
-        result = ToolResult(call_id=call.id, text=output.text, is_error=output.is_error)
+        text = output.text + self._approval(call)
+        result = ToolResult(call_id=call.id, text=text, is_error=output.is_error)
         with context.database.transaction() as work:
             context.guard(work)
             stored = journal.end(work, self.place, call, result)
@@ -50,6 +54,7 @@ class CallRecord:
             _log.info("a result came too late", call=call.id, tool=call.name)
             return
         context.failpoints.hit("tool.record.after")
+        tool_hooks.finished(self._run, call, result)
         self._run.events.emit(
             EventType.TOOL_FINISHED,
             self._step,
@@ -57,6 +62,10 @@ class CallRecord:
             error=output.is_error,
             excerpt=shorten(result.text, _EXCERPT),
         )
+
+    def _approval(self, call: ToolCall) -> str:
+        reason = self.approved.get(call.id)
+        return "" if reason is None else f"\n[approved by the reviewer: {clean(reason)}]"
 
     def fitted(self, outputs: Sequence[ToolOutput]) -> tuple[ToolOutput, ...]:
         """Return outputs within the budget of one step; what is over it is kept to be read on."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, count
+from typing import NamedTuple
 
 from habakkuk.llm.types import Block, Message, Role, Text, Thinking, ToolCall, ToolResult
 
@@ -29,29 +30,44 @@ def repair(messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(_rename(_merge(closed)))
 
 
+class _Shape(NamedTuple):
+    """What a message must fit to: `sound` says that it is valid by itself."""
+
+    sound: bool
+    results: tuple[str, ...]
+    calls: tuple[str, ...]
+
+
 def _is_valid(messages: Iterable[Message]) -> bool:
     """Whether every provider accepts the transcript as it is."""
     taken: set[str] = set()
     role: Role | None = None
-    calls: list[str] = []
+    calls: tuple[str, ...] = ()
     for message in messages:
-        if message.role is role or not message.blocks:
+        shape = message.forms.get(_Shape) or _shape(message)
+        if message.role is role or not shape.sound or shape.results != calls:
             return False
-        if not all(_belongs(block, message.role) for block in message.blocks):
-            return False
-        role = message.role
-        results = [b.call_id for b in message.blocks if isinstance(b, ToolResult)]
-        if results != calls or not _all_results(message.blocks[: len(results)]):
-            return False
-        calls = [b.id for b in message.blocks if isinstance(b, ToolCall)]
-        if not taken.isdisjoint(calls) or len(set(calls)) != len(calls):
-            return False
-        taken.update(calls)
+        role, calls = message.role, shape.calls
+        if calls:
+            if not taken.isdisjoint(calls):
+                return False
+            taken.update(calls)
     return not calls
 
 
-def _all_results(blocks: Iterable[Block]) -> bool:
-    return all(isinstance(block, ToolResult) for block in blocks)
+def _shape(message: Message) -> _Shape:
+    """Return a message's shape; kept with it, for the next time that its session is sent."""
+    blocks = message.blocks
+    results = tuple(b.call_id for b in blocks if isinstance(b, ToolResult))
+    calls = tuple(call.id for call in message.calls)
+    sound = (
+        bool(blocks)
+        and all(_belongs(block, message.role) for block in blocks)
+        and all(isinstance(block, ToolResult) for block in blocks[: len(results)])
+        and len(set(calls)) == len(calls)
+    )
+    shape = message.forms[_Shape] = _Shape(sound, results, calls)
+    return shape
 
 
 def _nonempty(messages: Iterable[Message]) -> list[Message]:

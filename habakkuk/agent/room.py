@@ -8,6 +8,7 @@ from functools import partial
 import orjson
 
 from habakkuk.agent.compaction.window import Room
+from habakkuk.agent.offered import offered
 from habakkuk.agent.run import TurnRun
 from habakkuk.llm.counting import guess
 from habakkuk.llm.types import ModelRef
@@ -30,6 +31,5 @@ def room_of(run: TurnRun, chain: Sequence[ModelRef]) -> Room:
 
 def _fixed(run: TurnRun) -> int:
     """Return the tokens of what stands beside the messages: the prompt and the tools."""
-    specs = run.ports.tools.specs(run.agent.toolsets)
-    tools = [[spec.name, spec.description, spec.parameters] for spec in specs]
+    tools = [[spec.name, spec.description, spec.parameters] for spec in offered(run)]
     return guess(run.prompt) + guess(orjson.dumps(tools).decode())

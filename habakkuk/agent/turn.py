@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from habakkuk.agent import notices
+from habakkuk.agent import notices, turn_hooks
 from habakkuk.agent.begin import begin
 from habakkuk.agent.calls import StepCalls
 from habakkuk.agent.closing import STOPPED_TEXT, close_turn
@@ -84,6 +84,8 @@ class TurnHandler:
         if begun is None:
             return None, None
         context.failpoints.hit("turn.take.after")
+        if not taken.length:
+            turn_hooks.session_began(run)
         return run, self._known(context, taken, begun)
 
     def _known(
@@ -164,6 +166,7 @@ class _Turn:
         try:
             self._load(known)
             run.events.emit(EventType.TURN_STARTED, self._step)
+            turn_hooks.began(run, lambda: self._task)
             if run.turn.began is not None:
                 run.events.emit(EventType.STEP_RESET, self._step)
             self._loop()
@@ -198,7 +201,7 @@ class _Turn:
             self._run.context.interrupt.check()
             calls = self._last.calls
             if calls:
-                results = StepCalls(self._run, self._step - 1, calls).results()
+                results = StepCalls(self._run, self._step - 1, calls, self._task).results()
                 if results is None:
                     return
                 self._append(Message(Role.USER, self._warned(results)))
@@ -211,6 +214,15 @@ class _Turn:
     def _own_messages(self) -> list[Message]:
         """Return the messages of this turn alone, those that are shown."""
         return [item.message for item in own_of(self._window.stored, self._run.turn.id)]
+
+    @property
+    def _task(self) -> str:
+        """What the turn's user asked for, also where that is summed up by now."""
+        own, request = self._own_messages(), self._window.transcript.request
+        if request is not None and request.job_id == self._run.turn.id:
+            own = [request.message]
+        spoken = (b.text for b in own[0].blocks if b.type == "text" and not b.note)
+        return "".join(spoken).strip()
 
     @property
     def _last(self) -> Message:

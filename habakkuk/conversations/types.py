@@ -81,12 +81,16 @@ class Author(StrEnum):
 
 
 class ChatKind(StrEnum):
-    """What a chat message is. A typed value, so that no marker text is ever sent or parsed."""
+    """What a chat message is. A typed value, so that no marker text is ever sent or parsed.
+
+    `event`: Habakkuk says that something happened, which begins a turn as a person's message does.
+    """
 
     MESSAGE = "message"
     COMMAND = "command"
     APPROVAL = "approval"
     NOTICE = "notice"
+    EVENT = "event"
     ERROR = "error"
 
 

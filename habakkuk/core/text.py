@@ -13,6 +13,8 @@ from typing import Any
 from habakkuk.core.errors import Invalid
 
 REPLACEMENT = "\ufffd"
+# What turns the direction of the text around it: a name could show another ending than it has.
+_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _BAD = re.compile("[\x00\ud800-\udfff]")
 # What our JSON writer takes: whole numbers of 64 bits, and 254 levels less what stands around it.
 _WHOLE = range(-(2**63), 2**64)
@@ -60,6 +62,9 @@ def _checked(number: float) -> float:
 
 
 def shorten(text: str, limit: int) -> str:
-    """Return `text` on one line, at most `limit` characters, with an ellipsis when cut."""
-    line = " ".join(text.split())
+    """Return `text` on one line, at most `limit` characters, with an ellipsis when cut.
+
+    For names and titles: marks that turn the direction of what follows are left out.
+    """
+    line = " ".join(_TURNING.sub("", text).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"

@@ -24,6 +24,7 @@ class EventType(StrEnum):
     TOOL_FINISHED = "tool.finished"
     STEP_RESET = "step.reset"
     STEP_DONE = "step.done"
+    REVIEW = "review"
     APPROVAL = "approval.asked"
     TURN_WAITING = "turn.waiting"
     TURN_ENDED = "turn.ended"

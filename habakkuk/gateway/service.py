@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 from habakkuk.agent.approval import store as approvals
 from habakkuk.agent.approval.service import Approvals, may_answer, read_words
@@ -14,10 +13,8 @@ from habakkuk.commands.registry import CommandRegistry, allowed
 from habakkuk.conversations.store import addresses, chat, hotpath, turns
 from habakkuk.conversations.types import (
     FILES,
-    TARGET,
     Acceptance,
     Accepted,
-    Address,
     Author,
     ChatKind,
     ChatState,
@@ -27,11 +24,13 @@ from habakkuk.conversations.types import (
 from habakkuk.core.config.schema import Config
 from habakkuk.core.errors import Forbidden, Invalid, NotFound, Unavailable, UserError
 from habakkuk.core.failpoints import Failpoints
-from habakkuk.core.ids import derive, random_id
+from habakkuk.core.ids import random_id
 from habakkuk.db.engine import Database, Work
-from habakkuk.gateway import store
+from habakkuk.gateway import rows, store
 from habakkuk.gateway.entry import cleaned
+from habakkuk.gateway.heard import tell_of_message
 from habakkuk.gateway.types import Admitted, Inbound
+from habakkuk.hooks.service import Hooks
 from habakkuk.jobs.service import Jobs
 from habakkuk.jobs.types import Queue
 
@@ -54,6 +53,15 @@ class _Call:
     health: Health | None
 
 
+@dataclass(frozen=True)
+class Ports:
+    """What stands behind the door: commands look at `server`, words may answer `approvals`."""
+
+    server: Server
+    approvals: Approvals
+    hooks: Hooks
+
+
 class Gateway:
     """The one door. Only when `admit` has returned may the source be told that it arrived."""
 
@@ -63,16 +71,16 @@ class Gateway:
         jobs: Jobs,
         config: Config,
         failpoints: Failpoints,
-        server: Server,
-        answers: Approvals,
+        ports: Ports,
     ) -> None:
-        """Take what admission needs; `server` is for commands."""
+        """Take what admission needs."""
         self._database = database
         self._jobs = jobs
         self._config = config
         self._failpoints = failpoints
-        self._server = server
-        self._approvals = answers
+        self._server = ports.server
+        self._approvals = ports.approvals
+        self._hooks = ports.hooks
         self._commands = CommandRegistry()
 
     def admit(self, inbound: Inbound) -> Admitted:
@@ -140,9 +148,9 @@ class Gateway:
             self._save_cursor(work, inbound)
             answer, reason = said
             self._approvals.answer_in(work, inbound.user, asked[0], answer, reason)
-            seq = chat.add(work, conversation.id, _command_row(inbound))
+            seq = chat.add(work, conversation.id, rows.command_row(inbound))
             reply = f"{_DONE[answer]}: {asked[0].tool}."
-            chat.add(work, conversation.id, _reply_row(inbound, reply))
+            chat.add(work, conversation.id, rows.reply_row(inbound, reply))
             return Admitted(conversation.id, conversation.session_id, seq or 0, None, reply)
 
     def tell_what_it_waits_for(self, inbound: Inbound, admitted: Admitted) -> None:
@@ -168,10 +176,13 @@ class Gateway:
         if accepted is None:
             admitted = self._admit_slowly(inbound, asked)
         else:
-            admitted = _admitted(asked, accepted)
+            admitted = rows.admitted(asked, accepted)
         self._failpoints.hit("admit.commit.after")
-        if asked.delay <= 0 and not admitted.duplicate:
+        if admitted.duplicate:
+            return admitted
+        if asked.delay <= 0:
             self._jobs.announce(asked.queue, asked.turn_id)
+        tell_of_message(self._hooks, inbound, admitted)
         return admitted
 
     def _accept_at_once(self, inbound: Inbound, asked: Acceptance) -> Accepted | None:
@@ -180,7 +191,7 @@ class Gateway:
         if accepted is not None or inbound.remote_id or inbound.session_id:
             return accepted
         agent = inbound.agent or self._config.main_agent
-        conversation = _conversation_id(inbound.address)
+        conversation = rows.conversation_id(inbound.address)
         return hotpath.open_and_accept(self._database, asked, conversation, random_id("ses"), agent)
 
     def _admit_slowly(self, inbound: Inbound, asked: Acceptance) -> Admitted:
@@ -196,7 +207,7 @@ class Gateway:
             accepted = hotpath.accept_in(work, asked)
             if accepted is None:
                 return self._repeated(work, inbound)
-            return _admitted(asked, accepted)
+            return rows.admitted(asked, accepted)
 
     def _joining(
         self,
@@ -213,27 +224,27 @@ class Gateway:
         return replace(asked, turn_id=open_turn, opens=False)
 
     def _acceptance(self, inbound: Inbound) -> Acceptance:
-        config = self._config
         return Acceptance(
             address=inbound.address,
             message=NewChatMessage(
-                Author.USER,
+                Author.SYSTEM if inbound.event else Author.USER,
                 inbound.text,
                 ChatState.QUEUED,
+                ChatKind.EVENT if inbound.event else ChatKind.MESSAGE,
                 user_id=inbound.user.id,
                 remote_id=inbound.remote_id,
                 data={FILES: [asdict(file) for file in inbound.files]} if inbound.files else {},
             ),
-            turn_id=_turn_id(inbound),
-            agents=[inbound.agent] if inbound.agent else list(config.agents),
+            turn_id=rows.turn_id(inbound),
+            agents=[inbound.agent] if inbound.agent else list(self._config.agents),
             origin=inbound.origin,
-            reply_to=_reply_to(inbound),
+            reply_to=rows.reply_to(inbound),
             payload={"seed": inbound.seed} if inbound.seed else {},
             kind=TURN_KIND,
             queue=str(Queue.TURNS),
             session_id=inbound.session_id,
             joinable=inbound.joinable,
-            delay=config.gateway.burst_window if inbound.joinable else 0.0,
+            delay=self._config.gateway.burst_window if inbound.joinable else 0.0,
         )
 
     @staticmethod
@@ -283,7 +294,7 @@ class Gateway:
         session = inbound.session_id or random_id("ses")
         agent = inbound.agent or self._config.main_agent
         fresh = Conversation(
-            _conversation_id(address), address, inbound.user.id, agent, session, next_seq=1
+            rows.conversation_id(address), address, inbound.user.id, agent, session, next_seq=1
         )
         addresses.create(work, fresh)
         found = addresses.lock(work, address)
@@ -336,7 +347,7 @@ class Gateway:
         command = call.command
         if not allowed(command, inbound.user.role):
             raise Forbidden(f"/{command.name} is for the {command.role} only")
-        if chat.add(work, conversation.id, _command_row(inbound)) is None:
+        if chat.add(work, conversation.id, rows.command_row(inbound)) is None:
             return self._repeated(work, inbound)
         context = CommandContext(
             work,
@@ -350,51 +361,5 @@ class Gateway:
             inbound.target,
         )
         reply = command.run(context, call.arguments)
-        seq = chat.add(work, conversation.id, _reply_row(inbound, reply))
+        seq = chat.add(work, conversation.id, rows.reply_row(inbound, reply))
         return Admitted(conversation.id, conversation.session_id, seq or 0, None, reply)
-
-
-def _conversation_id(address: Address) -> str:
-    return derive("conv", address.channel, address.account, address.chat, address.thread)
-
-
-def _turn_id(inbound: Inbound) -> str:
-    if inbound.remote_id is None:
-        return random_id("turn")
-    address = inbound.address
-    return derive("turn", address.channel, address.account, inbound.remote_id)
-
-
-def _reply_to(inbound: Inbound) -> dict[str, Any]:
-    attended = {"attended": True} if inbound.attended else {}
-    outside = {TARGET: asdict(inbound.target)} if inbound.target else {}
-    return {**inbound.reply_to, **attended, **outside}
-
-
-def _command_row(inbound: Inbound) -> NewChatMessage:
-    return NewChatMessage(
-        Author.USER,
-        inbound.text,
-        ChatState.TAKEN,
-        ChatKind.COMMAND,
-        user_id=inbound.user.id,
-        account=inbound.address.account,
-        remote_id=inbound.remote_id,
-    )
-
-
-def _reply_row(inbound: Inbound, text: str) -> NewChatMessage:
-    return NewChatMessage(
-        Author.SYSTEM, text, ChatState.SENT, ChatKind.COMMAND, target=inbound.target
-    )
-
-
-def _admitted(asked: Acceptance, accepted: Accepted) -> Admitted:
-    return Admitted(
-        accepted.conversation_id,
-        accepted.session_id,
-        accepted.seq,
-        asked.turn_id,
-        agent=accepted.agent,
-        at=accepted.at,
-    )

@@ -29,7 +29,8 @@ class Inbound:
     yes or no of theirs answers an open question, as far as their role goes. `target` is where
     answers go outside, None where they are only shown here. The bytes of `files` are stored
     before. `seed` is what a new session starts with, as transcript JSON. `fresh`: the address was
-    made up for this message. `agent` None keeps the conversation's agent.
+    made up for this message. `agent` None keeps the conversation's agent. `event`: Habakkuk says
+    it, not the person, whose turn it is all the same.
     """
 
     address: Address
@@ -49,6 +50,7 @@ class Inbound:
     target: Target | None = None
     cursor: Cursor | None = None
     fresh: bool = False
+    event: bool = False
 
 
 @dataclass(frozen=True)

@@ -120,10 +120,15 @@ class Message:
         """Return the bytes of its words and its calls' input, without files; kept with it."""
         return sum(map(_size, self.blocks))
 
-    @property
+    @cached_property
     def calls(self) -> tuple[ToolCall, ...]:
         """The tool calls, in order."""
         return tuple(block for block in self.blocks if isinstance(block, ToolCall))
+
+    @cached_property
+    def forms(self) -> dict[Any, Any]:
+        """What others made of it, by a key of theirs: each call sends a long session again."""
+        return {}
 
 
 def _size(block: Block) -> int:

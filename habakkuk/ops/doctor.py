@@ -53,6 +53,7 @@ def _running(settings: Settings) -> Iterator[Finding]:
         yield from server_checks.check_redis(str(settings.redis_url))
         if schema.verdict is Verdict.OK:
             yield server_checks.check_workers(database, settings.config_hash)
+            yield server_checks.check_keeper(database)
             yield from check_people(settings, database)
         else:
             yield fail("workers", "unknown without the schema", schema.advice)

@@ -1,4 +1,4 @@
-"""`python -m habakkuk.ops.health web|worker`: how a container tells that its process works."""
+"""`python -m habakkuk.ops.health web|worker|processes`: how a container tells that it works."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from habakkuk.core.errors import HabakkukError
 from habakkuk.db.engine import Database
 from habakkuk.jobs.store import workers
 from habakkuk.ops.readiness import web_answers
+from habakkuk.processes.store import census
 
 
 def fault(role: str, settings: Settings) -> str | None:
@@ -19,12 +20,14 @@ def fault(role: str, settings: Settings) -> str | None:
     """
     if role == "web":
         return None if web_answers(settings.listen) else "web does not answer on /healthz"
-    if role != "worker":
-        return f"{role!r} is neither web nor worker"
+    if role not in {"worker", "processes"}:
+        return f"{role!r} is neither web, worker nor processes"
     if settings.database_url is None:
         return "DATABASE_URL is not set"
     database = Database(settings.database_url, pool_size=1, name="habakkuk health")
     try:
+        if role == "processes":
+            return None if census(database).kept else "nothing keeps background processes"
         hosts = {row.host for row in workers.alive(database)}
     finally:
         database.dispose()

@@ -18,7 +18,8 @@ SECRETS = ".env"
 LARGEST_MANIFEST = 100_000
 # The databases' own data is in the dump, or can be lost; the rest belongs to a run.
 _NOT_KEPT = frozenset(
-    {"postgresql", "valkey", "run", "logs", "run.json", "up.lock", "instance", "beat-schedule"}
+    {"postgresql", "valkey", "run", "logs", "procs", "run.json", "up.lock", "instance"}
+    | {"beat-schedule"}
 )
 
 

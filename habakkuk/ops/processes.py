@@ -55,6 +55,11 @@ def beat(home: Path) -> ProcessSpec:
     return ProcessSpec("beat", command, preloaded=True)
 
 
+def keeper() -> ProcessSpec:
+    """Return the process that keeps background commands: in a worker they would end with it."""
+    return ProcessSpec("processes", (sys.executable, "-m", "workers.processes"), preloaded=True)
+
+
 def migration() -> ProcessSpec:
     """Return the process that brings the database up to date and ends."""
     return ProcessSpec("migrate", (sys.executable, "-m", "web.cli", "migrate"), preloaded=True)
@@ -75,7 +80,7 @@ def standard_processes(
     """
     pools = settings.config.workers
     workers = (worker(f"worker-{number}", pools) for number in range(1, WORKERS + 1))
-    return (web(), *workers), (beat(settings.home),)
+    return (web(), *workers, keeper()), (beat(settings.home),)
 
 
 def _celery(app: str, command: str) -> tuple[str, ...]:

@@ -63,24 +63,32 @@ def try_model(endpoint: Endpoint, model: str) -> None:
         registry.close()
 
 
+class Untold(Exception):
+    """A provider does not tell which models it has; the text says why, for the operator."""
+
+
 def list_models(endpoint: Endpoint) -> Sequence[str]:
-    """Return the names of the provider's models, none when it does not tell."""
+    """Return the names of the provider's models. Raises Untold when it does not tell."""
     try:
         with httpx2.Client(timeout=_LIST_SECONDS, trust_env=False) as client:
             return _read_models(client, endpoint)
-    except (httpx2.HTTPError, httpx2.InvalidURL, ValidationError):
-        return ()
+    except httpx2.TimeoutException as error:
+        raise Untold(f"no answer within {_LIST_SECONDS:g} s") from error
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise Untold(f"it cannot be reached: {error}") from error
+    except ValidationError as error:
+        raise Untold("what it answered is no list of models") from error
 
 
 def _read_models(client: httpx2.Client, endpoint: Endpoint) -> Sequence[str]:
     with client.stream("GET", _address(endpoint), headers=_headers(endpoint)) as answer:
         if answer.status_code != httpx2.codes.OK:
-            return ()
+            raise Untold(f"it answered {answer.status_code} {answer.reason_phrase}".rstrip())
         body = bytearray()
         for piece in answer.iter_bytes():
             body += piece
             if len(body) > _MOST_BYTES:
-                return ()
+                raise Untold(f"its list has more than {_MOST_BYTES // 1_000_000} MB")
     return sorted(_names(bytes(body), endpoint))
 
 

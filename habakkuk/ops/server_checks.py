@@ -19,6 +19,7 @@ from habakkuk.ops.readiness import web_answers
 from habakkuk.ops.run_file import browser_address
 from habakkuk.ops.schema import schema_fault
 from habakkuk.ops.store import server_settings
+from habakkuk.processes.store import census
 
 _DURABLE = ("fsync", "full_page_writes", "synchronous_commit")
 # A worker holds at most 14 connections, web 21, and a deployment grows.
@@ -109,6 +110,15 @@ def check_workers(database: Database, config_hash: str) -> Finding:
     if outdated:
         return warn("workers", f"{', '.join(outdated)}: an older config.yaml", "start again")
     return ok("workers", f"{len(present)} running")
+
+
+def check_keeper(database: Database) -> Finding:
+    """Check that the service of background processes is there. The schema must be current."""
+    found = census(database)
+    if not found.kept:
+        lost = f"nothing keeps them; {found.running} are taken for running" if found.running else ""
+        return fail("background", lost or "nothing keeps processes", "see habakkuk logs processes")
+    return ok("background", f"{found.running} processes running")
 
 
 def check_web(settings: Settings) -> Finding:

@@ -24,7 +24,7 @@ from habakkuk.tools.sandbox.registry import Sandboxes
 
 __all__ = ["Commands", "Ended", "Order"]
 
-_SHIM = str(Path(__file__).with_name("shim.py"))
+SHIM = str(Path(__file__).with_name("shim.py"))
 # How long the last output may take once the shim has ended, and the shim once it was cut.
 _LAST_SECONDS = 0.5
 _CUT_SECONDS = 4.0
@@ -76,8 +76,8 @@ class Commands:
         """Raise ToolError when an agent's commands would not see files that are written here."""
         if self.sandbox(agent).remote:
             raise ToolError(
-                "this was not done: commands run on another machine, which would never see the file;"
-                " change files there with exec"
+                "this was not done: commands run on another machine, which would never see the"
+                " file; change files there with exec"
             )
 
     def sheet(self, order: Order, workspace: Path) -> Sheet:
@@ -166,7 +166,7 @@ class _Run:
         pipes = self._pipes
         try:
             return subprocess.Popen(
-                [sys.executable, "-I", "-S", _SHIM, str(pipes.status[1])],
+                [sys.executable, "-I", "-S", SHIM, str(pipes.status[1])],
                 stdin=pipes.order[0],
                 stdout=pipes.output[1],
                 stderr=pipes.errors[1],

@@ -75,9 +75,10 @@ class ToolOutput:
 class Tool:
     """One tool.
 
-    `replayable`: it only reads, so a call that a crash interrupted runs again. `own_state`: it
-    changes only Habakkuk's own records. `paths` names what a call touches, for approvals. `never`
-    is given the arguments and the workspace and says why nobody can allow a call, None mostly.
+    `replayable`: it only reads, so a call that a crash interrupted runs again. So does one that
+    `idempotent` says has its effect once, however often it runs. `own_state`: it changes only
+    Habakkuk's own records. `paths` names what a call touches, for approvals. `never` is given the
+    arguments and the workspace and says why nobody can allow a call, None mostly.
     """
 
     name: str
@@ -89,6 +90,7 @@ class Tool:
     replayable: bool
     own_state: bool
     paths: Callable[[Any], Sequence[str]] | None
+    idempotent: Callable[[Any], bool] | None = None
     never: Callable[[Any, Path], str | None] | None = None
 
     # Once: a schema takes half a millisecond to make, and every model call names every tool.
@@ -96,6 +98,15 @@ class Tool:
     def spec(self) -> ToolSpec:
         """What a model is told of it."""
         return ToolSpec(self.name, self.description, self.args.model_json_schema())
+
+    def runs_again(self, arguments: dict[str, Any]) -> bool:
+        """Whether a call that a crash interrupted may run once more."""
+        if self.idempotent is None:
+            return self.replayable
+        try:
+            return self.idempotent(self.parse(arguments))
+        except ToolError:
+            return False
 
     def parse(self, arguments: dict[str, Any]) -> ToolArgs:
         """Return the arguments, checked. Raises ToolError that says what is wrong with which."""
@@ -112,13 +123,14 @@ class Tool:
             ) from error
 
 
-def tool(
+def tool(  # noqa: PLR0913 - facts of a tool, each named where it is declared
     *,
     risk: Risk,
     timeout_s: float = 60.0,
     replayable: bool = False,
     own_state: bool = False,
     paths: Callable[[Any], Sequence[str]] | None = None,
+    idempotent: Callable[[Any], bool] | None = None,
     never: Callable[[Any, Path], str | None] | None = None,
 ) -> Callable[[Callable[[_Args, ToolContext], ToolOutput]], Tool]:
     """Make a Tool of a function `(args, context) -> ToolOutput` whose docstring describes it."""
@@ -135,6 +147,7 @@ def tool(
             replayable=replayable,
             own_state=own_state,
             paths=paths,
+            idempotent=idempotent,
             never=never,
         )
 

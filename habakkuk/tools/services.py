@@ -2,17 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
+from habakkuk.core.failpoints import Failpoints
 from habakkuk.core.http import OutsideHttp
+from habakkuk.core.interrupt import Interrupt
+from habakkuk.llm.types import ToolSpec
+from habakkuk.processes.log import Part
+from habakkuk.processes.types import NewInput, NewProcess, Process, Written
 from habakkuk.tools.commands import Commands
 from habakkuk.tools.outputs import KeptOutputs
 
 
+def _no_tools(_agent: str) -> Sequence[ToolSpec]:
+    return ()
+
+
+class ProcessDesk(Protocol):
+    """Where tools have background processes looked after; habakkuk.processes.desk says how."""
+
+    def start(self, new: NewProcess, interrupt: Interrupt) -> Process:
+        """Have a process started, once an id."""
+        ...
+
+    def find(self, agent: str | None, process_id: str) -> Process | None:
+        """Return a process of this agent."""
+        ...
+
+    def list(self, agent: str | None = None) -> Sequence[Process]:
+        """Return the processes of an agent."""
+        ...
+
+    def read(self, process_id: str, since: int, most: int) -> Part:
+        """Return output from an offset on; a negative one counts from the end."""
+        ...
+
+    def wait(self, process_id: str, seconds: float, interrupt: Interrupt) -> Process:
+        """Wait for a process's end."""
+        ...
+
+    def kill(self, process_id: str, by: str, interrupt: Interrupt) -> Process:
+        """End a process with all that it started."""
+        ...
+
+    def write(self, new: NewInput, interrupt: Interrupt) -> Written:
+        """Write to a process's input, once a key."""
+        ...
+
+
 @dataclass(frozen=True)
 class ToolServices:
-    """The parts of a worker process that tools share. Without arguments it keeps no outputs."""
+    """The parts of a worker process that tools share.
+
+    Without arguments it keeps no outputs and has no background processes. `catalogue` gives every
+    tool of an agent by the agent's name.
+    """
 
     web: OutsideHttp = field(default_factory=OutsideHttp)
     commands: Commands = field(default_factory=Commands)
     outputs: KeptOutputs = field(default_factory=KeptOutputs)
+    catalogue: Callable[[str], Sequence[ToolSpec]] = _no_tools
+    processes: ProcessDesk | None = None
+    failpoints: Failpoints = field(default_factory=Failpoints)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import math
 import os
 import resource
 import select
@@ -62,6 +63,8 @@ class Order:
         self.limits: dict[str, int] = given["limits"]
         # Device and inode of the folder that was permitted; None does not look.
         self.place: list[int] | None = given["place"]
+        # A descriptor that becomes the command's standard input; None: it gets an empty one.
+        self.input: int | None = given.get("input")
         # What closes the file system and sockets to it (confine.py); None: nothing does.
         self.confine: dict[str, object] | None = given["confine"]
         # What kills the command where it really runs, when that is elsewhere.
@@ -107,6 +110,8 @@ def _run(order: Order, status: int) -> dict[str, object]:
     # Only the command's own ends of its pipes may keep them open.
     os.close(1)
     os.close(2)
+    if order.input is not None:
+        os.close(order.input)
     try:
         return _watch(child, wake, order)
     finally:
@@ -133,9 +138,12 @@ def _watch(child: int, wake: int, order: Order) -> dict[str, object]:
         ready, _, _ = select.select([0, wake], [], [], left)
         if wake in ready:
             os.read(wake, 4096)
-        if 0 in ready and not os.read(0, 4096):
-            _stop_elsewhere(order)
-            return {"cut": True}
+        if 0 in ready:
+            if not os.read(0, 4096):
+                _stop_elsewhere(order)
+                return {"cut": True}
+            # Any word asks for the end now, in the same way as when the time is over.
+            deadline = min(deadline or math.inf, time.monotonic())
 
 
 def _stop_elsewhere(order: Order) -> None:
@@ -305,8 +313,11 @@ def _limit(limits: dict[str, int]) -> None:
 
 def _give_up(order: Order) -> None:
     """Drop rights, and everything that a command must not inherit."""
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
+    given = order.input
+    if given is None:
+        given = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(given, 0)
+    os.close(given)
     signal.set_wakeup_fd(-1)
     for sign in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD, signal.SIGINT):
         signal.signal(sign, signal.SIG_DFL)

@@ -12,8 +12,9 @@ import fcntl
 import os
 import secrets
 import stat
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from habakkuk.core.agent_user import AgentUser, find_agent_user
@@ -37,6 +38,15 @@ _KINDS = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
+
+
+@dataclass(frozen=True)
+class Change:
+    """What becomes of one file: its bytes, None removes it. `mode` None keeps the one it has."""
+
+    path: str
+    data: bytes | None
+    mode: int | None = None
 
 
 def prepare_workspace(path: Path) -> None:
@@ -133,6 +143,81 @@ class Workspace:
             self._replace(folder, name, data, _NEW_FILE if mode is None else mode)
         return mode is not None
 
+    def mode(self, path: str) -> int | None:
+        """Return a file's mode, None when there is none at this path."""
+        names = inside(path, self.path)
+        with ExitStack() as stack, _explained(path):
+            try:
+                folder, name = stack.enter_context(self._parent("/".join(names)))
+                found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            except FileNotFoundError:
+                return None
+            _expect_file(path, found)
+            return stat.S_IMODE(found.st_mode) & 0o777
+
+    def has_folder(self, path: str) -> bool:
+        """Whether the folder that holds `path` is there."""
+        try:
+            with self._parent(path):
+                return True
+        except (FileNotFoundError, ToolError):
+            return False
+
+    def change(self, changes: Sequence[Change], passed: Callable[[], None]) -> None:
+        """Make several changes, or none when one of them cannot be prepared.
+
+        All contents are written beside their files first, with the folders they need. Only then
+        they are put in place, one rename after the other, and what goes is removed last. A process
+        killed before the first rename has changed no file; one killed between two leaves some
+        changed and the others as they were, each of them whole. No file system has one step for
+        several files, and to finish later what was begun would act behind the back of whoever read
+        the files meanwhile. `passed` is called after each step that shows.
+        """
+        with ExitStack() as stack:
+            ready: list[tuple[int, str, str | None]] = []
+            try:
+                for change in changes:
+                    # One by one: what is ready must be known when the next one fails.
+                    ready.append(self._ready(change, stack))  # noqa: PERF401 - see above
+            except BaseException:
+                for folder, _, part in ready:
+                    _drop(folder, part)
+                self._prune(c.path for c in changes if c.data is not None)
+                raise
+            for folder, name, part in sorted(ready, key=lambda item: item[2] is None):
+                if part is None:
+                    _drop(folder, name)
+                else:
+                    os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)
+                passed()
+            for folder in {folder for folder, _, _ in ready}:
+                os.fsync(folder)
+        self._prune(change.path for change in changes if change.data is None)
+
+    def _ready(self, change: Change, stack: ExitStack) -> tuple[int, str, str | None]:
+        """Return a change's folder, its file and the new content beside it; None removes."""
+        path, data = change.path, change.data
+        with _explained(path):
+            folder, name = stack.enter_context(self._parent(path, make=data is not None))
+            mode = self._replaceable(path, folder, name)
+            if data is None:
+                if mode is None:
+                    raise FileNotFoundError
+                return folder, name, None
+            chosen = change.mode if change.mode is not None else mode
+            return folder, name, self._part(folder, data, _NEW_FILE if chosen is None else chosen)
+
+    def _prune(self, paths: Iterable[str]) -> None:
+        """Remove the folders above these files that hold nothing more."""
+        for path in paths:
+            names = inside(path, self.path)[:-1]
+            while names:
+                with suppress(OSError, ToolError), self._walk(path, names[:-1]) as folder:
+                    os.rmdir(names[-1], dir_fd=folder)
+                    names = names[:-1]
+                    continue
+                break
+
     @contextmanager
     def alone(self, path: str, interrupt: Interrupt) -> Iterator[None]:
         """Keep other edits of files in the same folder out; calls of one step run in parallel."""
@@ -182,6 +267,16 @@ class Workspace:
         return stat.S_IMODE(found.st_mode) & 0o777
 
     def _replace(self, folder: int, name: str, data: bytes, mode: int) -> None:
+        part = self._part(folder, data, mode)
+        try:
+            os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            _drop(folder, part)
+            raise
+        os.fsync(folder)
+
+    def _part(self, folder: int, data: bytes, mode: int) -> str:
+        """Write a file's new content beside it, to the disk; return its name there."""
         part = f".habakkuk-{secrets.token_hex(6)}.part"
         handle = os.open(part, _CREATE, 0o600, dir_fd=folder)
         try:
@@ -191,12 +286,10 @@ class Workspace:
                 self._own(handle)
                 os.fchmod(handle, mode)
                 os.fsync(handle)
-            os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
-            with suppress(FileNotFoundError):
-                os.unlink(part, dir_fd=folder)
+            _drop(folder, part)
             raise
-        os.fsync(folder)
+        return part
 
     def _own(self, handle: int) -> None:
         """Give what root made to the workspace's owner, so that the agent's commands can use it."""
@@ -249,6 +342,12 @@ def open_workspace(path: Path) -> Iterator[Workspace]:
         yield Workspace(path, folder)
     finally:
         os.close(folder)
+
+
+def _drop(folder: int, name: str | None) -> None:
+    if name is not None:
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=folder)
 
 
 def _step(path: str, folder: int, name: str) -> int:

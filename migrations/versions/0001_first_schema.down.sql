@@ -1,3 +1,5 @@
+DROP TABLE process_inputs;
+DROP TABLE processes;
 DROP TABLE turns;
 DROP TABLE tool_calls;
 DROP TABLE messages;

@@ -53,6 +53,32 @@ CREATE UNIQUE INDEX jobs_one_running ON jobs (serial_key) WHERE state = 'running
 CREATE INDEX jobs_pending ON jobs (queue, priority, run_at, seq) WHERE state = 'pending';
 CREATE INDEX jobs_running ON jobs (id) WHERE state = 'running';
 
+CREATE TABLE processes (
+    id TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    turn_id TEXT NOT NULL,
+    command TEXT NOT NULL,
+    folder TEXT NOT NULL,
+    place JSONB,
+    seconds DOUBLE PRECISION,
+    notify BOOLEAN DEFAULT 'false' NOT NULL,
+    state TEXT DEFAULT 'starting' NOT NULL,
+    keeper TEXT,
+    code INTEGER,
+    reason TEXT DEFAULT '' NOT NULL,
+    created TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
+    started TIMESTAMP WITH TIME ZONE,
+    finished TIMESTAMP WITH TIME ZONE,
+    kill_asked TIMESTAMP WITH TIME ZONE,
+    notified TIMESTAMP WITH TIME ZONE,
+    CONSTRAINT processes_pkey PRIMARY KEY (id),
+    CONSTRAINT processes_state_known CHECK (state IN ('starting', 'running', 'exited', 'timed_out', 'killed', 'failed', 'stopped', 'lost'))
+);
+CREATE INDEX processes_agent ON processes (agent, created);
+CREATE INDEX processes_alive ON processes (created) WHERE state IN ('starting', 'running');
+CREATE INDEX processes_untold ON processes (finished) WHERE notify AND notified IS NULL AND finished IS NOT NULL;
+
 CREATE TABLE spend_days (
     scope TEXT NOT NULL,
     day DATE NOT NULL,
@@ -196,6 +222,20 @@ CREATE TABLE login_links (
     CONSTRAINT login_links_user_id_fkey FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
 );
 CREATE INDEX login_links_user_id ON login_links (user_id);
+
+CREATE TABLE process_inputs (
+    process_id TEXT NOT NULL,
+    key TEXT NOT NULL,
+    seq BIGINT GENERATED ALWAYS AS IDENTITY,
+    data BYTEA NOT NULL,
+    eof BOOLEAN NOT NULL,
+    outcome TEXT,
+    created TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
+    CONSTRAINT process_inputs_pkey PRIMARY KEY (process_id, key),
+    CONSTRAINT process_inputs_outcome_known CHECK (outcome IN ('taken', 'written', 'closed')),
+    CONSTRAINT process_inputs_process_id_fkey FOREIGN KEY(process_id) REFERENCES processes (id) ON DELETE CASCADE
+);
+CREATE INDEX process_inputs_new ON process_inputs (seq) WHERE outcome IS NULL;
 
 CREATE TABLE waits (
     id TEXT NOT NULL,

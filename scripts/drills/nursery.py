@@ -57,6 +57,7 @@ _MODULES = (
     "habakkuk.llm.providers.openai.adapter",
     "workers.factory",
     "scripts.drills.worker",
+    "scripts.drills.keeper",
     "openai",
     "openai.lib.streaming.chat",
     "openai.resources.chat.completions.completions",
@@ -92,13 +93,18 @@ class Nursery:
         threading.Thread(target=self._read, name="nursery", daemon=True).start()
 
     def start(
-        self, name: str, argv: Sequence[str], environment: Mapping[str, str], log: Path
+        self,
+        name: str,
+        argv: Sequence[str],
+        environment: Mapping[str, str],
+        log: Path,
+        program: str | None = None,
     ) -> Fork:
-        """Start one worker."""
+        """Start one worker, or another `program` whose module has `run(argv, env)`."""
         assert self._process.stdin is not None  # noqa: S101 - it was asked for
         with self._lock:
             order = {
-                "program": self._program,
+                "program": program or self._program,
                 "argv": list(argv),
                 "env": dict(environment),
                 "log": str(log),

@@ -32,6 +32,7 @@ from tests.servers import PostgresServer, ValkeyServer
 
 START_SECONDS = 60.0
 TOOLSET = "scripts.drills.toolset"
+KEEPER = "scripts.drills.keeper"
 _CONFIG = """
 providers:
   drill: {{type: openai, base_url: "http://127.0.0.1:{port}/v1", api_key_env: DRILL_KEY}}
@@ -148,6 +149,21 @@ class World:
             argv = (sys.executable, "-m", "scripts.drills.worker", *arguments)
             started = self._program(name, argv, added)
         self.workers[name] = started
+        return started
+
+    def start_keeper(self, name: str = "processes", **variables: str) -> Program | Fork:
+        """Start the service of background processes; return once it is there."""
+        if self._closing:
+            raise NotReady("the drill ends")
+        if self._nursery is not None:
+            environment = {**self.environment, **variables}
+            started: Program | Fork = self._nursery.start(
+                name, (), environment, self._log(name), KEEPER
+            )
+        else:
+            started = self._program(name, (sys.executable, "-m", KEEPER), variables)
+        self.workers[name] = started
+        self.await_true(self.records.kept, name, started)
         return started
 
     def await_workers(self, *names: str) -> None:

@@ -29,6 +29,10 @@ _CUT_PRESENCE = """
       ON l.objid = CAST(w.owner_lock AS oid)
     WHERE l.locktype = 'advisory' AND l.classid = 7777 AND l.granted AND w.pid = %s
 """
+_KEPT = """
+    SELECT 1 FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = 'habakkuk processes line'
+"""
 _OPEN = "SELECT count(*) AS n FROM jobs WHERE state IN ('pending', 'running', 'waiting')"
 
 
@@ -76,6 +80,10 @@ class Records:
     def cut_presence(self, pid: int) -> None:
         """End the connection that shows that this worker lives."""
         self.rows(_CUT_PRESENCE, pid)
+
+    def kept(self) -> bool:
+        """Return whether the service of background processes is there."""
+        return bool(self.rows(_KEPT))
 
     def open_jobs(self) -> int:
         """Return how many jobs have not ended."""

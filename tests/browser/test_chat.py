@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from playwright.sync_api import expect
+from sqlalchemy import text
 
 from tests.browser.conftest import Opening
 from tests.browser.window import Window
@@ -309,3 +310,20 @@ def test_a_message_that_was_stopped_before_its_turn_is_gone_as_after_a_reload(
     page.reload()
     expect(window.answers).to_contain_text("Stopped.")
     expect(said).to_have_count(0)
+
+
+def test_an_event_begins_a_turn_that_is_shown_with_its_own_steps_once(window: Window) -> None:
+    """As the end of a background process does, while the page is open and after a reload."""
+    page = window.go()
+    window.ask("Hello")
+    (row,) = window.stack.container.database.run(text("SELECT channel, chat FROM conversations"))
+    assert row.channel == "web"
+    chat = row.chat
+    window.stack.say("It ended. [[tool look {}]] go", chat, event=True, remote_id="process:p_1")
+    event = page.locator("article.command", has_text="It ended.")
+    expect(window.answers.last).to_contain_text("results: ")
+    for _ in range(2):
+        expect(event).to_have_count(1)
+        expect(page.locator(".card[data-call]")).to_have_count(1)
+        expect(window.answers.filter(has=page.locator(".card[data-call]"))).to_have_count(1)
+        page.reload()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
+from decimal import Decimal
 from functools import cache
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, StringConstraints
 
 from habakkuk.conversations.types import ChatMessage, Session, Turn
 
@@ -15,6 +16,8 @@ ConversationName = Annotated[
     str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^/\x00-\x1f\x7f\ufffd]+$")
 ]
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,100}$")]
+# Of dollars, without an exponent: 0.00000001, which others than Python read alike.
+Amount = Annotated[Decimal, PlainSerializer(lambda amount: f"{amount:f}", return_type=str)]
 
 
 class Body(BaseModel):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from decimal import Decimal
 
 from pydantic import BaseModel
 
 from habakkuk.agent.inspection import Inspection, Part
 from habakkuk.conversations.store.inspections import SeenCall
-from web.api.bodies import Id, Query
+from web.api.bodies import Amount, Id, Query
 
 
 class InspectQuery(Query):
@@ -57,7 +56,7 @@ class SeenCallBody(BaseModel):
     output: int
     seconds: float
     first_token: float | None
-    cost: Decimal | None
+    cost: Amount | None
 
     @classmethod
     def of(cls, call: SeenCall) -> SeenCallBody:

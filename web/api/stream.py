@@ -125,4 +125,5 @@ class ChatStream:
 
 def _ends_turn(row: ChatMessage) -> bool:
     """Whether a turn's message is its last: a question of it is not."""
-    return row.author is not Author.USER and row.kind is not ChatKind.APPROVAL
+    between = {ChatKind.APPROVAL, ChatKind.EVENT}
+    return row.author is not Author.USER and row.kind not in between

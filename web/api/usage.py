@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from decimal import Decimal
 from typing import Any
 
 from flask import Response
@@ -18,7 +17,7 @@ from habakkuk.conversations.reports import Item, Report, span_of
 from habakkuk.conversations.store.reports import Spent
 from habakkuk.conversations.store.spend import EVERYBODY, Standing
 from web.answers import json_answer
-from web.api.bodies import ErrorBody, Query
+from web.api.bodies import Amount, ErrorBody, Query
 from web.guards import needs
 from web.site import container, principal
 
@@ -54,7 +53,7 @@ class SpentBody(BaseModel):
     cache_write: int
     reasoning: int
     searches: int
-    cost: Decimal | None
+    cost: Amount | None
     unpriced: int
 
 
@@ -106,10 +105,10 @@ class BudgetBody(BaseModel):
     """One budget of today, in USD as text; `budget` is with what an owner added (`raised`)."""
 
     scope: str
-    budget: Decimal
-    spent: Decimal
-    under_way: Decimal
-    raised: Decimal
+    budget: Amount
+    spent: Amount
+    under_way: Amount
+    raised: Amount
 
     @classmethod
     def of(cls, cap: Standing) -> BudgetBody:

@@ -42,7 +42,7 @@ def list_models(
     settings = read_settings()
     selection = select(settings)
     prices = Prices(settings.config, selection.endpoints)
-    told = _told(selection) if probe else {}
+    told, untold = _asked(selection) if probe else ({}, {})
     refs = [ModelRef(name, model) for name, models in told.items() for model in models]
     found = catalogue(selection, refs)
     if output == "json":
@@ -51,14 +51,18 @@ def list_models(
     rows = [_row(model, prices) for one in found for model in one.models[:_SHOWN]]
     if rows:
         print_table(("MODEL", "WINDOW", "READS", "EFFORT", "USD IN/OUT", "USED BY"), rows)
-    for line in _remarks(found, told if probe else None):
+    for line in _remarks(found, untold, probed=probe):
         click.echo(line)
 
 
-def _told(selection: Selection) -> dict[str, Sequence[str]]:
+def _asked(selection: Selection) -> tuple[dict[str, Sequence[str]], dict[str, str]]:
+    """Return the models of those who tell, and why the others do not."""
     from habakkuk.ops.model_probe import told  # noqa: PLC0415 - not for --help
+    from habakkuk.ops.provider_check import Untold  # noqa: PLC0415 - not for --help
 
-    return told({name: selection.endpoints[name] for name in selection.meant})
+    found = told({name: selection.endpoints[name] for name in selection.meant})
+    names = {name: one for name, one in found.items() if not isinstance(one, Untold)}
+    return names, {name: str(one) for name, one in found.items() if isinstance(one, Untold)}
 
 
 def _row(model: ListedModel, prices: Prices) -> tuple[str, ...]:
@@ -92,7 +96,7 @@ def _rates(model: ListedModel, prices: Prices) -> tuple[float, float] | None:
 
 
 def _remarks(
-    found: Sequence[ListedProvider], told: Mapping[str, Sequence[str]] | None
+    found: Sequence[ListedProvider], untold: Mapping[str, str], *, probed: bool
 ) -> list[str]:
     """Return what the table does not show."""
     lines = []
@@ -100,10 +104,12 @@ def _remarks(
         more = len(one.models) - _SHOWN
         if one.missing_key:
             lines.append(f"{one.name}: {one.missing_key} is not set.")
-        elif told is not None and not told.get(one.name):
-            lines.append(f"{one.name} does not tell which models it has.")
+        elif one.name in untold:
+            why = one_line(untold[one.name])
+            lines.append(f"{one.name} does not tell which models it has: {why}.")
         elif not one.models:
-            lines.append(f"{one.name}: --probe asks which models it has.")
+            says = "it says that it has none" if probed else "--probe asks which models it has"
+            lines.append(f"{one.name}: {says}.")
         elif more > 0:
             lines.append(f"{one.name} has {more} more; -o json lists them all.")
     if not found:

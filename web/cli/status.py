@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from habakkuk.jobs.store.records import Count
     from habakkuk.jobs.store.workers import WorkerRow
     from habakkuk.llm.selection import Selection
+    from habakkuk.processes.types import Census
 
 _CONNECT_SECONDS = 0.5
 _STATES = ("pending", "running", "waiting", "failed")
@@ -39,6 +40,7 @@ class Snapshot:
     selection: Selection
     names: Mapping[int, str]
     host: str
+    census: Census | None = None
 
     def name(self, worker: WorkerRow) -> str:
         """Return what `up` calls a worker, else its role, with its process."""
@@ -71,11 +73,13 @@ def _look(container: Container) -> Snapshot:
 
     counts: Sequence[Count] | None = None
     workers: Sequence[WorkerRow] | None = None
+    census: Census | None = None
     try:
         counts = container.jobs.counts()
+        census = container.processes.census()
         workers = container.jobs.workers_alive()
     except Unavailable:
-        counts = workers = None
+        counts = workers = census = None
     settings = container.settings
     run = read_run(settings.home)
     return Snapshot(
@@ -87,6 +91,7 @@ def _look(container: Container) -> Snapshot:
         selection=container.selection,
         names={one.pid: name for name, one in run.processes.items()} if run else {},
         host=socket.gethostname(),
+        census=census,
     )
 
 
@@ -116,6 +121,7 @@ def _print(snapshot: Snapshot) -> None:
             "Workers": _workers(snapshot),
             "Models": "\n".join(_models(snapshot)),
             "Jobs": _jobs(snapshot.counts),
+            "Commands": _background(snapshot.census),
         },
         indent="  ",
     )
@@ -130,6 +136,15 @@ def _workers(snapshot: Snapshot) -> str:
     if not snapshot.workers:
         return "none: messages are stored, and answered when a worker runs"
     return "\n".join(f"{snapshot.name(one)}, for {span(one.started)}" for one in snapshot.workers)
+
+
+def _background(census: Census | None) -> str:
+    if census is None:
+        return "unknown"
+    running = f"{census.running} in the background"
+    if census.kept:
+        return running
+    return f"{running}; the service that keeps them is not there: none can be started"
 
 
 def _models(snapshot: Snapshot) -> list[str]:
@@ -190,6 +205,9 @@ def _as_json(snapshot: Snapshot) -> dict[str, Any]:
             }
             for one in snapshot.workers
         ],
+        "background": None
+        if snapshot.census is None
+        else {"kept": snapshot.census.kept, "running": snapshot.census.running},
         "models": [
             {
                 "agent": models.agent,

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from habakkuk.tools.contract import Tool
     from habakkuk.tools.outlook import Outlook
 
+_SEARCHED = (
+    "\nThese are more than {most} (tool_search_over): {name} is told of the toolset core and finds"
+    " the others with tool_search and tool_describe."
+)
 _WORDS = {"allow": "runs", "ask": "asks", "deny": "refused"}
 
 
@@ -43,6 +47,8 @@ def list_tools(agent: str | None, output: str) -> None:
     click.echo(f"{name} (permissions: {chosen.permissions})\n")
     rows = [(tool.name, str(tool.risk), _shown(seen), _summary(tool)) for tool, seen in found]
     print_table(("NAME", "RISK", "WHEN CALLED", "WHAT IT DOES"), rows)
+    if 0 <= chosen.tool_search_over < len(tools):
+        click.echo(_SEARCHED.format(name=name, most=chosen.tool_search_over))
 
 
 def _agent(config: Config, name: str | None) -> str:

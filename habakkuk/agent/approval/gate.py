@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from habakkuk.agent.approval import store
+from habakkuk.agent.approval.reviewer import Decided, Review
 from habakkuk.agent.approval.types import APPROVAL, EXPIRES_SECONDS, UNDELIVERED, Answer
 from habakkuk.agent.run import TurnRun
+from habakkuk.core.config.schema import Approvers
 from habakkuk.core.ids import derive
 from habakkuk.jobs.types import CANCELLED, EXPIRED, NewWait, Wait
 from habakkuk.llm.types import ToolCall
@@ -17,6 +19,10 @@ from habakkuk.tools.permissions import Decision, Verdict, decide
 _UNATTENDED = (
     "{tool} needs approval ({why}) and nobody can be asked here, so it was not run. Go on without"
     " it, or tell the user what you would have done."
+)
+_REVIEWER_DENIED = (
+    "{tool} was not run: the reviewer denied it ({reason}). Take another way, or tell the user what"
+    " you would have done."
 )
 _CHANGED = (
     "{tool} was approved, but what it would run has changed since; it was not run. Ask again by"
@@ -35,6 +41,14 @@ class Ask:
     wait: NewWait
 
 
+@dataclass(frozen=True)
+class Undecided:
+    """A call that a reviewer is to look at before anybody is asked."""
+
+    decision: Decision
+    mark: str
+
+
 class Gate:
     """The permissions of one turn."""
 
@@ -43,8 +57,10 @@ class Gate:
         self._run = run
         self._workspace = run.ports.workspace(run.turn.agent)
 
-    def permission(self, call: ToolCall, tool: Tool, args: ToolArgs) -> str | Ask | None:
-        """Return None when the call may run, why it may not, or what to ask first."""
+    def permission(
+        self, call: ToolCall, tool: Tool, args: ToolArgs
+    ) -> str | Ask | Undecided | None:
+        """Return None when the call may run, why it may not, or whom to ask first."""
         run = self._run
         never = self._never(tool, args)
         if never is not None:
@@ -57,8 +73,27 @@ class Gate:
         mark = fingerprint(tool.name, call.input, self._workspace)
         if store.granted(run.context.database, run.turn.session_id, [mark]):
             return None
-        if not run.attended:
-            return _UNATTENDED.format(tool=tool.name, why=decision.why)
+        if run.agent.approvals is not Approvers.HUMAN:
+            return Undecided(decision, mark)
+        return self._asked(call, decision, mark)
+
+    def reviewed(self, call: ToolCall, undecided: Undecided, review: Review) -> str | Ask | None:
+        """Return what follows from a review: as `permission`, but that nobody reviews it again."""
+        if review.decision is Decided.ALLOW:
+            return None
+        if review.decision is Decided.DENY:
+            return _REVIEWER_DENIED.format(
+                tool=call.name, reason=review.reason or "no reason given"
+            )
+        unsure = f"{undecided.decision.why}; the reviewer was unsure: {review.reason}"
+        decision = replace(undecided.decision, why=unsure)
+        if self._run.agent.approvals is Approvers.REVIEWER:
+            return _UNATTENDED.format(tool=call.name, why=unsure)
+        return self._asked(call, decision, undecided.mark)
+
+    def _asked(self, call: ToolCall, decision: Decision, mark: str) -> str | Ask:
+        if not self._run.attended:
+            return _UNATTENDED.format(tool=call.name, why=decision.why)
         return Ask(self._question(call, decision, mark))
 
     def answered(self, call: ToolCall, tool: Tool, args: ToolArgs, wait: Wait) -> str | None:

@@ -37,8 +37,7 @@ _ADD_AND_SEND = text(
 )
 _REQUEUE = text("""
     UPDATE chat_messages SET state = 'queued'
-    WHERE conversation_id = :conversation_id AND turn_id = :turn_id AND author = 'user'
-      AND state = 'taken'
+    WHERE conversation_id = :conversation_id AND turn_id = :turn_id AND state = 'taken'
 """)
 _BY_REMOTE = text("""
     SELECT m.conversation_id, coalesce(a.seq, m.seq) AS seq, m.turn_id,

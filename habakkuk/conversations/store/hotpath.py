@@ -39,9 +39,9 @@ _ACCEPT = text("""
                            WHERE s.id = :session_id AND s.conversation_id = conversations.id) END
         FOR NO KEY UPDATE
     ), msg AS (
-        INSERT INTO chat_messages (conversation_id, seq, author, user_id, account, remote_id, body,
-                                   data, state, turn_id)
-        SELECT c.id, c.next_seq, 'user', :user_id, :account, :remote_id, :body,
+        INSERT INTO chat_messages (conversation_id, seq, author, kind, user_id, account, remote_id,
+                                   body, data, state, turn_id)
+        SELECT c.id, c.next_seq, :author, :message_kind, :user_id, :account, :remote_id, :body,
                CAST(:data AS jsonb), 'queued', :turn_id
         FROM conv c
         ON CONFLICT (account, remote_id) WHERE remote_id IS NOT NULL DO NOTHING
@@ -271,7 +271,8 @@ def take(work: Work, turn_id: str, fence: int) -> Taken | None:
     turn = turn_of(row)
     said = [Said(each.body, each.said, files_of(each.data)) for each in rows if each.seq]
     prompt, length = row.system_prompt, row.length
-    return Taken(turn, prompt, row.begins, said, length, row.model, row.effort)
+    chosen = row.model, row.effort
+    return Taken(turn, prompt, row.begins, said, length, *chosen, row.compactions)
 
 
 def open_transcript(
@@ -340,6 +341,8 @@ def _acceptance(asked: Acceptance) -> dict[str, Any]:
         "thread": address.thread,
         "session_id": asked.session_id,
         "agents": list(asked.agents),
+        "author": str(message.author),
+        "message_kind": str(message.kind),
         "user_id": message.user_id,
         "remote_id": message.remote_id,
         "body": message.body,

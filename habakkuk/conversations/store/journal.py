@@ -42,6 +42,11 @@ _OF_STEP = text("""
     SELECT call_id, name, input, state, result, started IS NOT NULL AS started FROM tool_calls
     WHERE job_id = :job_id AND step = :step
 """)
+_RESULTS = text("""
+    SELECT result ->> 'text' AS text FROM tool_calls
+    WHERE session_id = :session_id AND name = ANY(:names) AND state = 'done'
+    ORDER BY finished, call_id
+""")
 _KNOWN = text("""
     SELECT call_id FROM tool_calls WHERE session_id = :session_id AND call_id = ANY(:ids)
 """)
@@ -120,3 +125,9 @@ def known_ids(database: Database, session_id: str, ids: Sequence[str]) -> set[st
     """Return which of these call ids the session has used before."""
     rows = database.run(_KNOWN, session_id=session_id, ids=list(ids))
     return {row.call_id for row in rows}
+
+
+def results_of(database: Database, session_id: str, names: Sequence[str]) -> list[str]:
+    """Return what calls of these tools gave in a session, in the order in which they ended."""
+    rows = database.run(_RESULTS, session_id=session_id, names=list(names))
+    return [row.text or "" for row in rows]

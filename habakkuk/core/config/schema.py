@@ -13,6 +13,7 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(kB|MB|GB|TB)")
 _RICHEST = 100_000
+_LONGEST = 30 * 86400.0
 _BYTES = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
@@ -20,7 +21,16 @@ def _seconds(value: object) -> float:
     match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None:
         raise ValueError('write a duration as a number with a unit, such as "30s", "5m" or "2h"')
-    return float(match[1]) * _SECONDS[match[2]]
+    seconds = float(match[1]) * _SECONDS[match[2]]
+    if seconds > _LONGEST:
+        raise ValueError("write at most 30 days, such as 720h or 30d")
+    return seconds
+
+
+def _positive(value: float) -> float:
+    if value <= 0:
+        raise ValueError("write more than nothing, such as 30s or 5m")
+    return value
 
 
 def _bytes(value: object) -> int:
@@ -50,6 +60,8 @@ def _written(pattern: str, advice: str) -> AfterValidator:
 
 
 Duration = Annotated[float, BeforeValidator(_seconds)]
+# One within which something must happen.
+Limit = Annotated[Duration, AfterValidator(_positive)]
 Size = Annotated[int, BeforeValidator(_bytes)]
 Name = Annotated[
     str,
@@ -129,10 +141,10 @@ class ProviderConfig(_Section):
     preset: str | None = None
     base_url: Url | None = None
     api_key_env: Variables = ()
-    timeout: Duration = 600.0
-    first_byte_timeout: Duration = 300.0
-    stall_timeout: Duration = 120.0
-    ping_timeout: Duration = 300.0
+    timeout: Limit = 600.0
+    first_byte_timeout: Limit = 300.0
+    stall_timeout: Limit = 120.0
+    ping_timeout: Limit = 300.0
     headers: dict[str, str] = {}
 
     @property
@@ -148,6 +160,14 @@ class PermissionMode(StrEnum):
     ASK = "ask"
     WORKSPACE = "workspace"
     FULL = "full"
+
+
+class Approvers(StrEnum):
+    """Who decides on calls that need approval."""
+
+    HUMAN = "human"
+    REVIEWER = "reviewer"
+    REVIEWER_THEN_HUMAN = "reviewer_then_human"
 
 
 class SandboxKind(StrEnum):
@@ -215,7 +235,9 @@ class AgentConfig(_Section):
 
     `fallback_notice` says under an answer who failed before it; `web` lets the model use its
     provider's own search and fetch; `compact_at` is the length in tokens at which a session is
-    summed up, -1 never, by itself what the model takes.
+    summed up, -1 never, by itself what the model takes. `approvals` says who decides on calls that
+    need it; a reviewer is `reviewer_model`, else the agent's own. With more tools than
+    `tool_search_over` the model is told of few and searches for the others; -1 tells it of all.
     """
 
     model: ModelName | None = None
@@ -224,15 +246,18 @@ class AgentConfig(_Section):
     web: bool = True
     compact_at: CompactAt | None = None
     permissions: Annotated[PermissionMode, Field(strict=False)] = PermissionMode.WORKSPACE
+    approvals: Annotated[Approvers, Field(strict=False)] = Approvers.HUMAN
+    reviewer_model: ModelName | None = None
     sandbox: Annotated[SandboxKind, Field(strict=False)] = SandboxKind.NONE
     workspace: WorkspaceSandboxConfig = WorkspaceSandboxConfig()
     docker: DockerConfig = DockerConfig()
     ssh: SshConfig | None = None
     toolsets: list[Name] = ["core"]
+    tool_search_over: int = Field(default=60, ge=-1)
     prompt: str | None = Field(default=None, max_length=100_000)
     max_steps: int = Field(default=50, ge=1, le=1000)
     max_turn_tokens: int = Field(default=5_000_000, ge=1)
-    turn_timeout: Duration = 3600.0
+    turn_timeout: Limit = 3600.0
     max_output_tokens: int | None = Field(default=None, ge=1)
 
     @model_validator(mode="after")
@@ -338,6 +363,35 @@ class BudgetConfig(_Section):
     unpriced: Literal["refuse", "allow"] = "refuse"
 
 
+def _pattern(value: str) -> str:
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise ValueError(f"write a regular expression; this is none: {error}") from error
+    return value
+
+
+class HookConfig(_Section):
+    """A command that runs when something happens; `match` is a regular expression on its subject.
+
+    It runs with /bin/sh in Habakkuk's home and gets the event as JSON. Only `tool_before` is waited
+    for: there a failure of any kind forbids the call.
+    """
+
+    event: Literal[
+        "turn_start",
+        "turn_end",
+        "tool_before",
+        "tool_after",
+        "message_in",
+        "message_out",
+        "session_new",
+    ]
+    command: str = Field(min_length=1, max_length=10_000)
+    timeout: Limit = 10.0
+    match: Annotated[str, AfterValidator(_pattern)] | None = None
+
+
 class LogConfig(_Section):
     """What is logged."""
 
@@ -357,6 +411,7 @@ class Config(_Section):
     http: HttpConfig = HttpConfig()
     pricing: dict[ModelPattern, PriceConfig] = {}
     budgets: BudgetConfig = BudgetConfig()
+    hooks: list[HookConfig] = []
     logs: LogConfig = LogConfig()
     timezone: str = "UTC"
     public_url: PublicUrl | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -75,6 +75,22 @@ def spoken(block: Block) -> str:
     return ""
 
 
+def formed(
+    message: Message, key: str, make: Callable[[], Iterable[dict[str, Any]]]
+) -> Sequence[dict[str, Any]]:
+    """Return what a format makes of a message: kept with it, so nobody may change it.
+
+    `key` is all that it depends on beside the message. With a file that is what fits into this
+    request, too, so that such a message is made anew each time.
+    """
+    known: Sequence[dict[str, Any]] | None = message.forms.get(key)
+    if known is None:
+        known = list(make())
+        if not any(isinstance(block, Media) for block in message.blocks):
+            message.forms[key] = known
+    return known
+
+
 def tool_name(name: str) -> str:
     """Return a called tool's name as services accept it."""
     return _BAD_NAME.sub("_", name)[:_LONGEST_NAME] or "unnamed"
@@ -111,4 +127,4 @@ def fields_beside(block: Opaque) -> dict[str, Any] | None:
 def call_ids(request: LlmRequest) -> Iterator[str]:
     """Yield the ids of the calls in the transcript."""
     for message in request.messages:
-        yield from (block.id for block in message.blocks if isinstance(block, ToolCall))
+        yield from (call.id for call in message.calls)

@@ -36,7 +36,8 @@ class Sheet:
     it becomes (uid, gid), `hide` the folder that only shows the workspace, `objection` why it must
     not run where nothing can be hidden. `limits` are by the names of RLIMIT_ constants. `confine`
     closes the file system and sockets to it. `stop` is an argv that kills the command where it
-    really runs, for those that run elsewhere; it is run before `command` itself is killed.
+    really runs, for those that run elsewhere; it is run before `command` itself is killed. `input`
+    is a descriptor that becomes its standard input; it gets an empty one otherwise.
     """
 
     command: list[str]
@@ -51,6 +52,7 @@ class Sheet:
     place: tuple[int, int] | None = None
     confine: dict[str, Any] | None = None
     stop: list[str] | None = None
+    input: int | None = None
 
     def encode(self) -> bytes:
         """Return the line that the shim reads from its standard input."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 import time
 
-from habakkuk.core.ids import derive
-from habakkuk.gateway.service import Gateway, _turn_id
+from habakkuk.gateway.rows import conversation_id, turn_id
+from habakkuk.gateway.service import Gateway
 from habakkuk.gateway.types import Admitted, Inbound
 from habakkuk.jobs.service import Jobs
 from habakkuk.jobs.types import Queue
@@ -20,9 +20,7 @@ def answer_before_commit() -> None:
 
     def hasty(self: Gateway, inbound: Inbound) -> Admitted:
         threading.Timer(_LATER_SECONDS, admit, (self, inbound)).start()
-        address = inbound.address
-        parts = (address.channel, address.account, address.chat, address.thread)
-        return Admitted(derive("conv", *parts), "unknown", 0, _turn_id(inbound))
+        return Admitted(conversation_id(inbound.address), "unknown", 0, turn_id(inbound))
 
     Gateway.admit = hasty  # type: ignore[method-assign]  # a mutant, in its own process
 
@@ -32,7 +30,7 @@ def wake_before_commit() -> None:
     admit, announce = Gateway.admit, Jobs.announce
 
     def hasty(self: Gateway, inbound: Inbound) -> Admitted:
-        announce(self._jobs, Queue.TURNS, _turn_id(inbound))
+        announce(self._jobs, Queue.TURNS, turn_id(inbound))
         time.sleep(_LATER_SECONDS)
         return admit(self, inbound)
 

@@ -12,10 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from habakkuk.llm.types import ToolSpec
 from habakkuk.tools.contract import ToolContext
 from tests.fakes.pages import PUBLIC, FakeNetwork, PageServer, response
+from tests.fakes.processes import MemoryDesk
 from tests.fakes.toolbox import context, services
 
+CATALOGUE = (ToolSpec("read_file", "Read a file.", {"type": "object"}),)
 LONG = "".join(f"line {number}\n" for number in range(60_000))
 
 
@@ -29,6 +32,8 @@ class Sample:
     stalls: Mapping[str, Any] | None = None
     # Arguments that are text, to be filled with what is no ordinary text.
     texts: tuple[str, ...] = field(default=())
+    # The paths that the good call touches, where none of its arguments is one.
+    touches: tuple[str, ...] = field(default=())
 
 
 SAMPLES: Mapping[str, Sample] = {
@@ -36,6 +41,16 @@ SAMPLES: Mapping[str, Sample] = {
     "write_file": Sample({"path": "new/file.txt", "content": "x"}, texts=("path", "content")),
     "edit_file": Sample(
         {"path": "file.txt", "old": "text", "new": "words"}, texts=("path", "old", "new")
+    ),
+    "apply_patch": Sample(
+        {"patch": "--- a/file.txt\n+++ b/file.txt\n@@ -1 +1 @@\n-some text\n+words\n"},
+        texts=("patch",),
+        touches=("file.txt",),
+    ),
+    "search_files": Sample(
+        {"pattern": "te.t"},
+        {"pattern": "line", "max_results": 2000},
+        texts=("pattern", "path", "glob"),
     ),
     "list_dir": Sample({"path": "."}, {"path": "many"}, texts=("path",)),
     "exec": Sample(
@@ -50,7 +65,14 @@ SAMPLES: Mapping[str, Sample] = {
         {"url": "http://site.example/stalled"},
         texts=("url",),
     ),
+    "tool_search": Sample({"query": "read"}, texts=("query",)),
+    "tool_describe": Sample({"name": "read_file"}, texts=("name",)),
     "read_output": Sample({"handle": "{kept}"}, {"handle": "{kept}"}, texts=("handle",)),
+    "process_list": Sample({}),
+    "process_output": Sample({"id": "p_1"}, texts=("id",)),
+    "process_wait": Sample({"id": "p_1"}, texts=("id",)),
+    "process_kill": Sample({"id": "p_1"}, texts=("id",)),
+    "process_write": Sample({"id": "p_1", "stdin": "yes\n"}, texts=("id", "stdin")),
 }
 
 
@@ -59,7 +81,9 @@ def prepared(tmp_path: Path, pages: PageServer) -> ToolContext:
     network = FakeNetwork(pages.port, {"site.example": [[PUBLIC]]})
     pages.answers |= {"/": response(b"a page"), "/long": response(LONG.encode())}
     workspace = tmp_path / "home" / "agents" / "habakkuk" / "workspace"
-    given = services(tmp_path / "home", web=network.web())
+    given = services(
+        tmp_path / "home", web=network.web(), catalogue=lambda _: CATALOGUE, processes=MemoryDesk()
+    )
     where = context(workspace, given)
     (workspace / "many").mkdir(parents=True)
     (workspace / "file.txt").write_text("some text\n")

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
-
-from habakkuk.conversations.remembered import Remembered
-from habakkuk.conversations.store import transcript
 from habakkuk.conversations.types import Author, ChatKind, Outcome
 from tests.fakes.stack import Stack, until
 
@@ -163,42 +157,3 @@ def test_a_released_turn_goes_on_in_another_worker(stack: Stack) -> None:
     stack.container.wake.wake("turns", admitted.turn_id or "")
     assert stack.reply(admitted).body.startswith("echo: slow")
     assert len(stack.rows(admitted)) == 2
-
-
-def test_a_long_session_that_was_just_seen_is_not_read_again(
-    stack: Stack, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stack.start()
-    admitted = [stack.say(f"m{n}") for n in range(20)]
-    stack.ended(admitted[-1])
-    until(lambda: memory(stack).holds(admitted[0].session_id, 40))
-    monkeypatch.setattr(transcript, "from_compaction", _must_not)
-    assert stack.reply(stack.say("and now?")).body == "echo: and now?"
-    assert len(stack.model.requests[-1].body["messages"]) == 1 + 2 * 20 + 1
-
-
-def test_what_another_worker_added_is_read(stack: Stack) -> None:
-    stack.start()
-    admitted = [stack.say(f"m{n}") for n in range(20)]
-    stack.ended(admitted[-1])
-    session = admitted[0].session_id
-    until(lambda: memory(stack).holds(session, 40))
-    seen = memory(stack).get(session, 0)
-    assert seen is not None
-    stack.ended(stack.say("elsewhere"))
-    until(lambda: memory(stack).holds(session, 42))
-    memory(stack).put(session, seen)
-    stack.ended(stack.say("and now?"))
-    sent = [str(message["content"]) for message in stack.model.requests[-1].body["messages"]]
-    assert [text for text in sent if "elsewhere" in text] == sent[-3:-1]
-
-
-def memory(stack: Stack) -> Remembered:
-    """Return what the worker of this process has seen."""
-    handler: Any = stack.container.handlers["turn"]
-    found: Remembered = handler._ports.remembered
-    return found
-
-
-def _must_not(*_: object) -> None:
-    raise AssertionError("the transcript was read again")

@@ -26,6 +26,7 @@ CHECKS = {
     "redis",
     "redis keeps",
     "workers",
+    "background",
     "web",
 }
 
@@ -59,6 +60,11 @@ def test_what_must_be_changed_is_the_exit_code(
 
 def test_without_workers_it_says_so(stack: Stack, run: Run) -> None:
     assert _findings(run)["workers"]["verdict"] == "fail"
+
+
+def test_without_the_service_of_processes_it_says_so(stack: Stack, run: Run) -> None:
+    finding = _findings(run)["background"]
+    assert (finding["verdict"], finding["advice"]) == ("fail", "see habakkuk logs processes")
 
 
 def test_an_open_home_is_named_with_the_command(stack: Stack, run: Run, home: Path) -> None:

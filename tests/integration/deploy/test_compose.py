@@ -28,7 +28,8 @@ def in_container(spec: processes.ProcessSpec) -> list[str]:
     ]
 
 
-def test_web_and_beat_run_what_up_runs(found: dict[str, dict[str, Any]]) -> None:
+def test_what_is_no_worker_runs_what_up_runs(found: dict[str, dict[str, Any]]) -> None:
+    assert found["processes"]["command"] == in_container(processes.keeper())
     assert found["web"]["command"] == in_container(processes.web())
     assert found["beat"]["command"] == in_container(processes.beat(Path("/data")))
 
@@ -72,7 +73,7 @@ def test_only_what_runs_tools_is_root_with_no_more_rights_than_it_needs(
     for name, one in own(found).items():
         assert one["cap_drop"] == ["ALL"], name
         assert one["security_opt"] == ["no-new-privileges:true"], name
-        if name in {"worker-turns", "worker-subturns"}:
+        if name in {"worker-turns", "worker-subturns", "processes"}:
             assert one["user"] == "0:10001"
             assert set(one["cap_add"]) == {
                 *("CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID")

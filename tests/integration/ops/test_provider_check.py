@@ -73,7 +73,7 @@ def test_a_list_is_read_in_the_form_of_its_service(
     assert list_models(Endpoint("p", address + path, "k", type=kind)) == names
 
 
-def test_those_without_their_key_are_not_asked_and_those_that_fail_tell_nothing(
+def test_those_without_their_key_are_not_asked_and_those_that_fail_say_why(
     address: str,
 ) -> None:
     endpoints = {
@@ -81,7 +81,10 @@ def test_those_without_their_key_are_not_asked_and_those_that_fail_tell_nothing(
         "wrong": Endpoint("wrong", f"{address}/v2", "k"),
         "bare": Endpoint("bare", f"{address}/v1", "", api_key_env="BARE_KEY"),
     }
-    assert told(endpoints) == {"good": ["a", "b"], "wrong": ()}
+    found = told(endpoints)
+    assert found.keys() == {"good", "wrong"}
+    assert found["good"] == ["a", "b"]
+    assert str(found["wrong"]) == "it answered 404 Not Found"
 
 
 def test_every_format_can_be_named_when_a_provider_is_added() -> None:

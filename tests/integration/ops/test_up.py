@@ -16,11 +16,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
+from habakkuk.core.failpoints import Failpoints
+from habakkuk.core.interrupt import Interrupt
+from habakkuk.db.engine import Database
 from habakkuk.ops.home import HomeFolder, data_folder
 from habakkuk.ops.identity import ProcessIdentity
 from habakkuk.ops.port import free_port
 from habakkuk.ops.run_file import RunFile, read_last_run, read_run
+from habakkuk.processes.desk import Desk
+from habakkuk.processes.types import NewProcess, ProcessState
+from habakkuk.tools.workspace import open_workspace
 
 ROOT = Path(__file__).parents[3]
 DEADLINE = 90.0
@@ -117,7 +124,15 @@ def test_up_serves_and_down_ends_all_of_it(machine: Machine) -> None:
     processes = machine.processes()
 
     assert machine.healthz() == {"status": "ok", "degraded": []}
-    assert set(processes) == {"valkey", "postgresql", "web", "worker-1", "worker-2", "beat"}
+    assert set(processes) == {
+        "valkey",
+        "postgresql",
+        "web",
+        "worker-1",
+        "worker-2",
+        "processes",
+        "beat",
+    }
     assert f"http://127.0.0.1:{machine.port}" in up.stdout
     assert "./scripts/habakkuk down" in up.stdout
     # The link is for who started it: its secret is in no log.
@@ -174,15 +189,49 @@ def test_down_ends_what_a_killed_up_left(machine: Machine) -> None:
 
 
 def test_a_crashed_process_is_back_and_named_in_the_log(machine: Machine) -> None:
-    first = machine.started().processes["worker-1"]
+    machine.started()
 
-    first.send(signal.SIGKILL)
-    deadline = time.monotonic() + DEADLINE
-    while machine.processes()["worker-1"] == first:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    _killed_and_back(machine, "worker-1")
 
     assert "worker-1 was killed by SIGKILL" in (machine.home / "logs" / "up.log").read_text()
+
+
+def test_background_processes_outlive_the_workers_and_end_with_what_keeps_them(
+    machine: Machine,
+) -> None:
+    """The supervisor starts each again; only the keeper's own death ends a command."""
+    run = machine.started()
+    database = Database(str(run.database_url), pool_size=2, name="test")
+    desk = Desk(database, machine.home, Failpoints())
+    folder = machine.home / "agents" / "habakkuk" / "workspace"
+    with open_workspace(folder):
+        pass
+    new = NewProcess("p_up", "habakkuk", "s", "t", "echo $$; sleep 600", str(folder))
+    try:
+        # An earlier run of the tests on this home may have left one.
+        database.run(text("DELETE FROM processes"))
+        assert desk.start(new, Interrupt()).state is ProcessState.RUNNING
+        for name in ("worker-1", "worker-2"):
+            _killed_and_back(machine, name)
+        found = desk.find(None, "p_up")
+        assert found is not None
+        assert found.state is ProcessState.RUNNING
+        _killed_and_back(machine, "processes")
+        lost = desk.wait("p_up", DEADLINE, Interrupt())
+        assert lost.state is ProcessState.LOST
+        pid = int(desk.read("p_up", 0, 100).data)
+        assert not Path(f"/proc/{pid}").exists()
+    finally:
+        database.dispose()
+
+
+def _killed_and_back(machine: Machine, name: str) -> None:
+    first = machine.processes()[name]
+    first.send(signal.SIGKILL)
+    deadline = time.monotonic() + DEADLINE
+    while machine.processes()[name] == first:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_a_port_in_use_is_one_sentence(new_machine: Machine) -> None:

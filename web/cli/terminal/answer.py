@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO
 
-from web.cli.terminal.output import visible
+from web.cli.terminal.output import one_line, visible
 from web.cli.terminal.progress import Progress
 
 if TYPE_CHECKING:
@@ -48,7 +48,16 @@ class LiveAnswer:
             self._say("thinking…")
         elif kind == "tool.started":
             self._say(f"tool {event.data.get('name', '')}…")
+        elif kind == "review":
+            self._reviewed(event)
         return kind in _NOTABLE
+
+    def _reviewed(self, event: Event) -> None:
+        said = event.data
+        reason = f": {said['reason']}" if said.get("reason") else ""
+        words = {"allow": "allowed", "deny": "denied"}.get(str(said.get("decision")))
+        verdict = words or "was unsure about"
+        self.note(one_line(f"the reviewer {verdict} {said.get('name', '')}{reason}"))
 
     def note(self, sentence: str) -> None:
         """Say something on stderr that stays."""

@@ -16,7 +16,7 @@ from habakkuk.core.config.schema import Name, Url
 from habakkuk.core.errors import Invalid, LlmError
 from habakkuk.llm.profiles.presets import PRESETS
 from habakkuk.llm.types import ModelRef
-from habakkuk.ops.provider_check import list_models, try_model
+from habakkuk.ops.provider_check import Untold, list_models, try_model
 from habakkuk.ops.provider_setup import (
     NewProvider,
     checked,
@@ -110,15 +110,13 @@ class Steps:
         service = preset_of(self._settings, chosen)
         default = service.default_model if service else None
         if default is None:
-            found = list_models(endpoint)
-            _list(found)
-            default = found[0] if found else None
+            default = next(iter(_listed(endpoint)), None)
         while True:
             hint = "Model (? lists them)"
             model = _asked(hint, _model_name, default=default and one_line(default))
             if model != "?":
                 return model
-            _list(list_models(endpoint))
+            _listed(endpoint)
 
     def _try(self, endpoint: Endpoint, model: str | None) -> None:
         """Have the model answer; a failure is saved only when that is confirmed."""
@@ -141,10 +139,17 @@ def _step(number: int, what: str) -> None:
     say(f"\nStep {number} of {_STEPS}: {what}")
 
 
-def _list(models: Sequence[str]) -> None:
+def _listed(endpoint: Endpoint) -> Sequence[str]:
+    """Show which models a provider has, or why nobody knows, and return them."""
+    try:
+        models = list_models(endpoint)
+    except Untold as untold:
+        say(f"It does not tell which models it has: {visible(str(untold))}.")
+        return ()
     shown = ", ".join(one_line(model) for model in models[:_SHOWN])
     more = f" and {len(models) - _SHOWN} more" if len(models) > _SHOWN else ""
-    say(f"It has {shown}{more}." if models else "It does not say which models it has.")
+    say(f"It has {shown}{more}." if models else "It says that it has no models.")
+    return models
 
 
 def _asked(question: str, check: Callable[[str], str], default: str | None = None) -> str:

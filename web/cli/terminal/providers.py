@@ -100,9 +100,13 @@ def _need_key(settings: Settings, chosen: NewProvider) -> None:
 
 def _only_model(endpoint: Endpoint) -> str:
     """Return the model of a server that has one."""
-    from habakkuk.ops.provider_check import list_models  # noqa: PLC0415 - not for --help
+    from habakkuk.ops.provider_check import Untold, list_models  # noqa: PLC0415 - not for --help
 
-    found = list_models(endpoint)
+    try:
+        found = list_models(endpoint)
+    except Untold as untold:
+        why = visible(str(untold))
+        raise click.UsageError(f"Name a model with --model; there is no list: {why}") from untold
     if len(found) == 1:
         return found[0]
     has = f"; it has {', '.join(map(one_line, found[:_NAMED]))}" if found else ""

@@ -81,6 +81,11 @@ export function Answer({ row, turn, last }) {
       <${Icon} name="shield-question" />${row.text}
     </article>`;
   }
+  if (row.kind === "event") {
+    return html`<article id=${anchor(row)} class="message command row" dir="auto">
+      <${Icon} name="terminal" />${row.text}
+    </article>`;
+  }
   const steps = turn?.steps ?? [];
   const said = row.author === "agent";
   const again = last && (row.data.retry || row.kind === "error");

@@ -96,9 +96,11 @@ export function changeRow(seq, change) {
   rows.value = rows.peek().map((row) => (row.seq === seq ? { ...row, ...change } : row));
 }
 
-// A turn's last word: a question that it asks on its way is not.
-export const endsTurn = (row) =>
-  Boolean(row.turn) && row.author !== "user" && row.kind !== "approval";
+// What stands between: a question on a turn's way, or what began it without a person.
+export const isBetween = (row) => row.kind === "approval" || row.kind === "event";
+
+// A turn's last word.
+export const endsTurn = (row) => Boolean(row.turn) && row.author !== "user" && !isBetween(row);
 
 // A message of the conversation, as the stream brought it.
 export function receive(row) {

@@ -24,7 +24,7 @@ export function Thread() {
   const shown = state.rows.value.filter(
     (row) => row.state !== "withdrawn" && !state.isQueued(row) && !asked.has(row.data.approval),
   );
-  const lastAnswer = shown.findLast((row) => row.author !== "user" && row.kind !== "approval");
+  const lastAnswer = shown.findLast((row) => row.author !== "user" && !state.isBetween(row));
   const isLast = (row) => row === lastAnswer && row === shown.at(-1) && !state.busy.value;
   const streaming = Boolean(state.running.value);
   return html`<div class="thread" ref=${scroller} onScroll=${place.onScroll} tabindex="-1">

@@ -7,8 +7,9 @@ of earlier thinking hold; only the marks of the cache points move, and they do n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from habakkuk.core.text import clean
@@ -31,6 +32,7 @@ from habakkuk.llm.wire.files import File, file_of
 from habakkuk.llm.wire.outgoing import (
     fields_beside,
     fitted,
+    formed,
     made_by,
     plain_id,
     spoken,
@@ -92,14 +94,15 @@ def _cached_messages(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Set cache points at the end of the last user messages."""
     users = [message for message in messages if message["role"] == "user"]
     for message in users[-_CACHED_MESSAGES:]:
-        message["content"][-1]["cache_control"] = _CACHED
+        *others, last = message["content"]
+        message["content"] = [*others, last | {"cache_control": _CACHED}]
     return messages
 
 
 def _messages(request: LlmRequest, model: ModelRef) -> Iterator[dict[str, Any]]:
     last: dict[str, Any] | None = None
     for message in request.messages:
-        content = list(_content(message, request, model))
+        content = _content(message, request, model)
         if not content:
             continue
         if last is None and message.role is Role.ASSISTANT:
@@ -116,14 +119,20 @@ def _note(text: str) -> dict[str, Any]:
     return {"role": "user", "content": [{"type": "text", "text": text}]}
 
 
-def _content(message: Message, request: LlmRequest, model: ModelRef) -> Iterable[dict[str, Any]]:
+def _content(message: Message, request: LlmRequest, model: ModelRef) -> Sequence[dict[str, Any]]:
+    key = f"messages {model}"
     if message.role is Role.USER:
-        return _user(message, request.payloads)
-    content = _audible(list(_assistant(message, model)))
-    if message is request.messages[-1] and _is_paused(content):
-        # The service goes on with calls of its own when they come back unchanged.
-        return content
-    return _audible(_paired(content))
+        return formed(message, key, partial(_user, message, request.payloads))
+    if message is request.messages[-1]:
+        content = _audible(list(_assistant(message, model)))
+        if _is_paused(content):
+            # The service goes on with calls of its own when they come back unchanged.
+            return content
+    return formed(message, key, partial(_said, message, model))
+
+
+def _said(message: Message, model: ModelRef) -> list[dict[str, Any]]:
+    return _audible(_paired(_audible(list(_assistant(message, model)))))
 
 
 def _is_paused(content: Iterable[dict[str, Any]]) -> bool:

@@ -7,6 +7,7 @@ messages, this under one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import orjson
@@ -24,7 +25,7 @@ from habakkuk.llm.types import (
     ToolSpec,
 )
 from habakkuk.llm.wire.files import File, spoken_parts
-from habakkuk.llm.wire.outgoing import fitted, hashed_id, plain_id, tool_name
+from habakkuk.llm.wire.outgoing import fitted, formed, hashed_id, plain_id, tool_name
 
 # What OpenAI takes at most as a call's id.
 _LONGEST_ID = 40
@@ -68,11 +69,17 @@ def _tool(spec: ToolSpec) -> dict[str, Any]:
 def _messages(request: LlmRequest, dialect: Dialect) -> Iterator[dict[str, Any]]:
     if request.system.strip():
         yield {"role": "system", "content": request.system}
+    key = f"chat {dialect}"
     for message in request.messages:
-        if message.role is Role.ASSISTANT:
-            yield from _assistant(message, dialect)
-        else:
-            yield from _user(message, request.payloads, dialect)
+        yield from formed(message, key, partial(_message, message, request.payloads, dialect))
+
+
+def _message(
+    message: Message, payloads: Mapping[str, Payload], dialect: Dialect
+) -> Iterator[dict[str, Any]]:
+    if message.role is Role.ASSISTANT:
+        return _assistant(message, dialect)
+    return _user(message, payloads, dialect)
 
 
 def _assistant(message: Message, dialect: Dialect) -> Iterator[dict[str, Any]]:

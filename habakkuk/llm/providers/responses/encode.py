@@ -6,7 +6,8 @@ its encrypted reasoning too. Only who made such an item can read it; others neve
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import orjson
@@ -29,6 +30,7 @@ from habakkuk.llm.wire.files import File, spoken_parts
 from habakkuk.llm.wire.outgoing import (
     fields_beside,
     fitted,
+    formed,
     made_by,
     plain_id,
     tool_name,
@@ -91,11 +93,15 @@ def _tool(spec: ToolSpec) -> dict[str, Any]:
 
 
 def _input(request: LlmRequest, model: ModelRef) -> Iterator[dict[str, Any]]:
+    key = f"responses {model}"
     for message in request.messages:
-        if message.role is Role.ASSISTANT:
-            yield from _audible(list(_assistant(message, model)))
-        else:
-            yield from _user(message, request)
+        yield from formed(message, key, partial(_items, message, request, model))
+
+
+def _items(message: Message, request: LlmRequest, model: ModelRef) -> Iterable[dict[str, Any]]:
+    if message.role is Role.ASSISTANT:
+        return _audible(list(_assistant(message, model)))
+    return _user(message, request)
 
 
 def _audible(items: list[dict[str, Any]]) -> list[dict[str, Any]]:

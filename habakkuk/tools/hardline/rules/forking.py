@@ -35,7 +35,7 @@ def judge_tree(root: Node) -> str | None:
 
 
 def _explodes(name: str, calls: dict[str, list[tuple[str, bool]]]) -> bool:
-    """Whether a function leads back to itself by two ways at least, one of them at the same time."""
+    """Whether a function leads back to itself by two ways at least, one of them at once."""
     back = [(called, at_once) for called, at_once in calls[name] if _leads(called, name, calls)]
     return len(back) > 1 and any(at_once for _, at_once in back)
 

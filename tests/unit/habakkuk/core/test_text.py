@@ -95,3 +95,7 @@ def test_json_of_a_hundred_levels_is_taken() -> None:
 )
 def test_an_excerpt_is_one_short_line(text: str, right: str) -> None:
     assert shorten(text, 5 if text.startswith("a") else 50) == right
+
+
+def test_a_name_cannot_turn_what_stands_after_it() -> None:
+    assert shorten("report\u202efdp.exe\u2066", 50) == "reportfdp.exe"

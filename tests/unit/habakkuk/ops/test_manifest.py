@@ -21,7 +21,7 @@ def test_what_people_and_agents_made_is_kept(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *("postgresql", "valkey", "run", "logs", "run.json", "up.lock", "instance"),
+        *("postgresql", "valkey", "run", "logs", "procs", "run.json", "up.lock", "instance"),
         *("beat-schedule", "beat-schedule.db", "beat-schedule.dat", ".scratch-1", ".run.json.1f"),
     ],
 )

@@ -12,13 +12,13 @@ def option(command: tuple[str, ...], name: str) -> str:
     return command[command.index(name) + 1]
 
 
-def test_up_runs_web_two_workers_and_beat(home: Path) -> None:
+def test_up_runs_web_two_workers_beat_and_what_keeps_processes(home: Path) -> None:
     settings = load_settings(read_environment({"HABAKKUK_HOME": str(home)}))
 
     serving, later = standard_processes(settings)
     names = [spec.name for spec in (*serving, *later)]
 
-    assert names == ["web", "worker-1", "worker-2", "beat"]
+    assert names == ["web", "worker-1", "worker-2", "processes", "beat"]
 
 
 def test_a_worker_of_all_queues_has_as_many_threads_as_their_pools() -> None:

@@ -172,6 +172,16 @@ def test_what_is_no_duration(written: str) -> None:
     assert "write a duration" in fault(f"gateway: {{burst_window: {written}}}")
 
 
+@pytest.mark.parametrize("written", ["0s", "31d", "100000000h"])
+def test_a_time_limit_within_which_nothing_or_everything_fits(written: str) -> None:
+    assert "write" in fault(f"agents: {{habakkuk: {{turn_timeout: {written}}}}}")
+    assert "write" in fault(f"providers: {{mine: {{first_byte_timeout: {written}}}}}")
+
+
+def test_a_burst_may_be_no_time_at_all() -> None:
+    assert parse("gateway: {burst_window: 0s}").gateway.burst_window == 0
+
+
 @pytest.mark.parametrize(
     ("written", "size"), [("500MB", 5 * 10**8), ("1.5 GB", 15 * 10**8), ("64kB", 64_000)]
 )

@@ -1,0 +1,1 @@
+"""Commands of the operator that run when something happens."""

@@ -1,0 +1,42 @@
+"""`python -m workers.processes`: the service that keeps background processes, to its end."""
+
+from __future__ import annotations
+
+import sys
+
+from habakkuk.bootstrap import build
+from habakkuk.core.config.environment import Environment
+from habakkuk.core.config.settings import load_settings
+from habakkuk.core.errors import ConfigurationError
+from habakkuk.core.hardening import forbid_inspection, keep_files_closed
+from habakkuk.core.log import configure_logging
+from habakkuk.ops.stop import StopSignal
+
+_POOL_SIZE = 4
+_TICK_SECONDS = 60.0
+
+
+def main(environment: Environment | None = None) -> int:
+    """Keep processes until told to end; then end them and return."""
+    forbid_inspection()
+    keep_files_closed()
+    try:
+        settings = load_settings(environment)
+        container = build(settings, name="processes", pool_size=_POOL_SIZE)
+    except ConfigurationError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    configure_logging(settings.config.logs.level, container.redactor, process="processes")
+    stop = StopSignal()
+    stop.listen()
+    keeper = container.keeper()
+    keeper.start()
+    while not stop.requested:
+        stop.sleep(_TICK_SECONDS)
+    keeper.stop()
+    container.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

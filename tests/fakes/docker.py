@@ -120,7 +120,7 @@ class FakeDocker:
         return 0
 
     def _exec(self, args: list[str], handles: list[int]) -> int:
-        variables = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
+        variables = {"PATH": "/usr/local/bin:/usr/bin:/bin", "TMPDIR": str(self.folder)}
         while args[0].startswith("-"):
             if args.pop(0) == "-e":
                 name, _, value = args.pop(0).partition("=")

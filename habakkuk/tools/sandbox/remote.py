@@ -78,7 +78,7 @@ _LAST_LINES = 3
 
 @dataclass(frozen=True)
 class Remote:
-    """One command elsewhere: what runs and what kills it there, as arguments of a shell."""
+    """One command elsewhere: the argv of a shell that runs it there, and of one that kills it."""
 
     start: list[str]
     stop: list[str]

@@ -157,7 +157,7 @@ class Ssh(Sandbox):
         return str(short / name)
 
     def _key(self) -> str | None:
-        """Return the private key's path. Raises ToolError when the one that is named is missing."""
+        """Return the path of the private key. Raises ToolError when the one named is missing."""
         name = self._given.key_env
         if name is None:
             return None

@@ -18,7 +18,7 @@ from habakkuk.core.errors import ToolError
 from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
 from habakkuk.tools.commands import Commands, Ended, Order
 from habakkuk.tools.sandbox.contract import Ground
-from tests.fakes import marks as marked
+from tests.fakes import marks
 from tests.fakes.docker import FakeDocker
 
 
@@ -142,19 +142,19 @@ def test_without_the_engine_commands_are_refused(house: House) -> None:
 
 
 def test_a_timeout_kills_the_whole_tree_where_it_runs(house: House) -> None:
-    mark = marked.new()
+    mark = marks.new()
     script = f"sleep {mark} & (setsid sleep {mark} &) ; trap '' TERM; sleep {mark}; sleep {mark}"
     ended = house.run(script, seconds=1.0)
     assert ended.timed_out
-    assert marked.alive(mark) == []
+    assert marks.alive(mark) == []
 
 
 def test_cancelling_kills_the_whole_tree_where_it_runs(house: House) -> None:
-    mark, interrupt = marked.new(), Interrupt()
+    mark, interrupt = marks.new(), Interrupt()
     commands = house.commands()
 
     def cancel() -> None:
-        marked.wait(mark)
+        marks.wait(mark)
         interrupt.trip(Reason.CANCELLED)
 
     thread = threading.Thread(target=cancel)
@@ -162,21 +162,21 @@ def test_cancelling_kills_the_whole_tree_where_it_runs(house: House) -> None:
     with pytest.raises(Interrupted):
         commands.run(house.order(f"sleep {mark} & sleep {mark}"), house.workspace, interrupt)
     thread.join()
-    assert marked.alive(mark) == []
+    assert marks.alive(mark) == []
 
 
 def test_what_a_command_leaves_behind_ends_with_it(house: House) -> None:
-    mark = marked.new()
+    mark = marks.new()
     ended = house.run(
         f"(setsid sleep {mark} >/dev/null 2>&1 &); nohup sleep {mark} >/dev/null 2>&1 &"
     )
     assert ended.code == 0
-    assert marked.alive(mark) == []
-    assert not list(Path("/tmp").glob(".habakkuk-*.pid"))
+    assert marks.alive(mark) == []
+    assert not list(house.engine.folder.glob(".habakkuk-*"))
 
 
 def test_killing_one_command_leaves_the_others_alone(house: House) -> None:
-    mark, stop, commands = marked.new(), Interrupt(), house.commands()
+    mark, stop, commands = marks.new(), Interrupt(), house.commands()
 
     def keep() -> None:
         with suppress(Interrupted):
@@ -184,9 +184,9 @@ def test_killing_one_command_leaves_the_others_alone(house: House) -> None:
 
     thread = threading.Thread(target=keep)
     thread.start()
-    marked.wait(mark)
+    marks.wait(mark)
     assert house.run("sleep 30", seconds=0.5).timed_out
-    assert marked.alive(mark)
+    assert marks.alive(mark)
     stop.trip(Reason.CANCELLED)
     thread.join()
 

@@ -228,6 +228,7 @@ def test_the_section_is_needed() -> None:
     [
         ("write_file", {"path": "a", "content": "x"}),
         ("edit_file", {"path": "a", "old": "x", "new": "y"}),
+        ("apply_patch", {"patch": "*** Begin Patch\n*** Add File: a\n+x\n*** End Patch\n"}),
     ],
 )
 def test_files_are_not_written_here_for_commands_that_run_there(

@@ -136,18 +136,17 @@ class Tool:
 
 def tool(  # noqa: PLR0913 - facts of a tool, each named where it is declared
     *,
-    risk: Risk,
+    risk: Risk | Callable[[Any], Risk],
     timeout_s: float = 60.0,
     replayable: bool | Callable[[Any], bool] = False,
     own_state: bool = False,
     paths: Callable[[Any], Sequence[str]] | None = None,
     never: Callable[[Any, Path], str | None] | None = None,
-    risk_of: Callable[[Any], Risk] | None = None,
 ) -> Callable[[Callable[[_Args, ToolContext], ToolOutput]], Tool]:
     """Make a Tool of a function `(args, context) -> ToolOutput` whose docstring describes it.
 
-    `replayable` is a function where it goes by the arguments: of a tool that does not only read,
-    but has its effect once a call.
+    `risk` is a function where some calls do more than read. `replayable` is one where it goes by
+    the arguments: of a tool that does not only read, but has its effect once a call.
     """
 
     def make(function: Callable[[_Args, ToolContext], ToolOutput]) -> Tool:
@@ -157,14 +156,14 @@ def tool(  # noqa: PLR0913 - facts of a tool, each named where it is declared
             description=inspect.getdoc(function) or "",
             args=args,
             run=function,
-            risk=risk,
+            risk=risk if isinstance(risk, Risk) else Risk.READ,
             timeout_s=timeout_s,
             replayable=replayable is True,
             own_state=own_state,
             paths=paths,
             idempotent=replayable if callable(replayable) else None,
             never=never,
-            risk_of=risk_of,
+            risk_of=None if isinstance(risk, Risk) else risk,
         )
 
     return make

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -10,8 +9,9 @@ from urllib.parse import urlsplit
 from habakkuk.accounts.memory import TokenMemory
 from habakkuk.accounts.service import Accounts
 from habakkuk.agent.approval.service import Approvals
+from habakkuk.agent.chains import fits, models_of
 from habakkuk.agent.compaction.handler import CompactHandler
-from habakkuk.agent.ports import Fits, TurnPorts
+from habakkuk.agent.ports import TurnPorts
 from habakkuk.agent.threads import ToolPool
 from habakkuk.agent.turn import TurnHandler
 from habakkuk.agent.undo import UndoHandler
@@ -25,7 +25,6 @@ from habakkuk.conversations.service import Conversations
 from habakkuk.conversations.store.usage import UsageLedger
 from habakkuk.conversations.types import session_of
 from habakkuk.core.clock import Clock
-from habakkuk.core.config.schema import AgentConfig
 from habakkuk.core.config.settings import Settings
 from habakkuk.core.cooldowns import SharedCooldowns
 from habakkuk.core.errors import ConfigurationError
@@ -47,15 +46,11 @@ from habakkuk.jobs.leases import lease_seconds
 from habakkuk.jobs.service import Jobs
 from habakkuk.jobs.wake import BackgroundWake, CelerySender, Wake
 from habakkuk.jobs.wake_list import ListSender
-from habakkuk.llm.choice import with_choice
 from habakkuk.llm.prices import Prices
-from habakkuk.llm.profiles.models import profile_for
 from habakkuk.llm.registry import Registry
 from habakkuk.llm.router import Ports, Router
 from habakkuk.llm.screening import Screening
-from habakkuk.llm.selection import NO_MODEL, Selection, select
-from habakkuk.llm.types import ModelRef
-from habakkuk.llm.window import compact_at
+from habakkuk.llm.selection import Selection, select
 from habakkuk.ops.tidy import TidyHandler
 from habakkuk.search.service import Search
 from habakkuk.tools.files import ShownFiles
@@ -139,8 +134,8 @@ def _add_handlers(container: Container) -> None:
         clock=container.clock,
         models=_router(container),
         usage=container.usage,
-        models_of=partial(_models_of, container.selection),
-        fits=partial(_fits, container.selection),
+        models_of=partial(models_of, container.selection),
+        fits=partial(fits, container.selection),
         release=container.spend_caps.release_of_turn,
         remembered=Remembered(),
         tools=tools,
@@ -207,25 +202,6 @@ def _failpoints(settings: Settings) -> Failpoints:
     log = settings.environment.get("HABAKKUK_FAILPOINT_LOG")
     spec = settings.environment.get("HABAKKUK_FAILPOINT") or ""
     return Failpoints(spec, Path(log) if log else None)
-
-
-def _models_of(
-    selection: Selection, agent: str, chosen: str | None
-) -> tuple[Sequence[ModelRef], str | None]:
-    models = selection.agents.get(agent)
-    if models is None:
-        raise ConfigurationError(f"the agent {agent!r} is no longer configured")
-    chain, passed_over = with_choice(selection, models.chain, chosen)
-    if not chain:
-        raise ConfigurationError(models.problem or NO_MODEL)
-    return chain, passed_over
-
-
-def _fits(selection: Selection, ref: ModelRef, agent: AgentConfig) -> Fits:
-    endpoint = selection.endpoints.get(ref.provider)
-    profile = profile_for(ref)
-    kind = endpoint.type if endpoint is not None else ""
-    return Fits(compact_at(agent.compact_at, kind, profile), profile.context_window)
 
 
 def _hint(live: LiveHub, serial_key: str) -> None:

@@ -134,7 +134,7 @@ class Tool:
             ) from error
 
 
-def tool(  # noqa: PLR0913 - facts of a tool, each named where it is declared
+def tool(
     *,
     risk: Risk | Callable[[Any], Risk],
     timeout_s: float = 60.0,

@@ -23,7 +23,7 @@ def keep_workspace(run: TurnRun, calls: Sequence[tuple[Tool, ToolCall]]) -> None
     """Make the turn's checkpoint when one of these calls may change the workspace.
 
     Before the calls are journalled: a crash between the two leaves a checkpoint of the same state,
-    which the turn finds when it goes on. Raises Interrupted and DatabaseAway, as all of a turn does.
+    which the turn finds when it goes on. Raises Interrupted and DatabaseAway, as a turn does.
     """
     turn, checkpoints = run.turn, run.ports.checkpoints
     workspace = run.ports.workspace(turn.agent)

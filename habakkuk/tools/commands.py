@@ -85,7 +85,8 @@ class Commands:
 
         Raises ToolError when its sandbox cannot run it; it is never run outside of that.
         """
-        sheet = self.sandbox(order.agent).sheet(order, workspace)
+        sandbox = self._sandboxes.here() if order.here else self.sandbox(order.agent)
+        sheet = sandbox.sheet(order, workspace)
         if order.variables and sheet.stop is not None:
             raise ToolError(
                 "secrets are not given to commands that run elsewhere: there they would stand in"

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 from habakkuk.core.errors import ToolError
 from habakkuk.core.log import get_logger
-from habakkuk.tools.commands import SHIM
+from habakkuk.tools.commands import SHIM, STOP_SECONDS
 from habakkuk.tools.sandbox.contract import Sheet
 
 _log = get_logger("tools.detached")
@@ -76,6 +76,7 @@ class Detached:
         self._inputs: deque[_Input] = deque()
         self._open: set[int] = set()
         self._killed_at: float | None = None
+        self._patience = _CUT_SECONDS + (STOP_SECONDS if sheet.stop else 0.0)
         self._status = bytearray()
         self._over = False
         self._output, self._said, self._line, self._input = -1, -1, -1, -1
@@ -253,7 +254,7 @@ class Detached:
 
     def _hurry(self) -> None:
         """Kill a shim that does not end although it was asked to."""
-        if self._killed_at is not None and time.monotonic() > self._killed_at + _CUT_SECONDS:
+        if self._killed_at is not None and time.monotonic() > self._killed_at + self._patience:
             self._process.kill()
 
     def _collect(self) -> Outcome:

@@ -14,6 +14,7 @@ from habakkuk.core.config.schema import AgentConfig
 from habakkuk.events.publisher import TurnEvents
 from habakkuk.jobs.contract import JobContext
 from habakkuk.llm.types import ModelRef
+from habakkuk.tools.secrets import told
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,8 @@ class TurnRun:
     def parts(self) -> list[PromptPart]:
         """What a prompt made now consists of."""
         has_tools = bool(self.ports.tools.of(self.agent.toolsets))
-        return assemble(self.turn.agent, self.agent, has_tools=has_tools)
+        secrets = self.ports.tool_services.secrets.of(self.turn.agent) if has_tools else {}
+        return assemble(self.turn.agent, self.agent, has_tools=has_tools, secrets=told(secrets))
 
     @property
     def prompt(self) -> str:

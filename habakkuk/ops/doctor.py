@@ -13,6 +13,7 @@ from habakkuk.ops.channel_checks import check_channels
 from habakkuk.ops.checkpoint_checks import check_checkpoints
 from habakkuk.ops.findings import Finding, Verdict, fail, ok
 from habakkuk.ops.run_file import resolve_settings
+from habakkuk.ops.sandbox_checks import check_sandboxes
 
 
 def examine(read: Callable[[], Settings]) -> Iterator[Finding]:
@@ -31,6 +32,7 @@ def examine(read: Callable[[], Settings]) -> Iterator[Finding]:
     yield ok("config", str(settings.home / "config.yaml"))
     yield machine_checks.check_disk(settings.home)
     yield machine_checks.check_agent_wall(settings.home)
+    yield from check_sandboxes(settings)
     yield check_checkpoints(settings)
     yield server_checks.check_model(settings)
     yield from check_prices(settings)

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from habakkuk.core.config.schema import SearchConfig
 from habakkuk.llm.types import ToolSpec
+from habakkuk.search.service import Search
 from habakkuk.tools.contract import ToolContext
 from tests.fakes.documents import xlsx
 from tests.fakes.pages import PUBLIC, FakeNetwork, PageServer, response
@@ -20,6 +22,7 @@ from tests.fakes.pictures import quarters, written
 from tests.fakes.processes import MemoryDesk
 from tests.fakes.toolbox import context, services
 
+FOUND = b'{"results": [{"title": "T", "url": "https://a.example/", "content": "words"}]}'
 CATALOGUE = (ToolSpec("read_file", "Read a file.", {"type": "object"}),)
 LONG = "".join(f"line {number}\n" for number in range(60_000))
 
@@ -71,6 +74,7 @@ SAMPLES: Mapping[str, Sample] = {
     ),
     "tool_search": Sample({"query": "read"}, texts=("query",)),
     "tool_describe": Sample({"name": "read_file"}, texts=("name",)),
+    "web_search": Sample({"query": "words"}, texts=("query",)),
     "view_image": Sample({"path": "image.png"}, texts=("path",)),
     "read_document": Sample(
         {"path": "book.xlsx"}, {"path": "long.xlsx"}, outside=True, texts=("path", "pages")
@@ -89,8 +93,15 @@ def prepared(tmp_path: Path, pages: PageServer) -> ToolContext:
     network = FakeNetwork(pages.port, {"site.example": [[PUBLIC]]})
     pages.answers |= {"/": response(b"a page"), "/long": response(LONG.encode())}
     workspace = tmp_path / "home" / "agents" / "habakkuk" / "workspace"
+    pages.answers["/search?q=words&format=json"] = response(FOUND)
+    finding = {"backends": [{"backend": "searxng", "url": f"http://127.0.0.1:{pages.port}"}]}
+    config = SearchConfig.model_validate(finding | {"keyless": False})
     given = services(
-        tmp_path / "home", web=network.web(), catalogue=lambda _: CATALOGUE, processes=MemoryDesk()
+        tmp_path / "home",
+        web=network.web(),
+        search=Search(config, {}, network.web()),
+        catalogue=lambda _: CATALOGUE,
+        processes=MemoryDesk(),
     )
     where = context(workspace, given)
     (workspace / "many").mkdir(parents=True)

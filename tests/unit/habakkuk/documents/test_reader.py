@@ -66,10 +66,10 @@ def test_it_can_do_nothing_but_read(trial: str, as_root: bool) -> None:
     script = f"""
         import os, resource, sys
         sys.path.insert(0, {str(ROOT)!r})
-        from habakkuk.documents.program import give_up
+        from habakkuk.core.confined import Allowance, give_up
         if not {as_root}:
             os.setgid(65534); os.setuid(65534)
-        give_up()
+        give_up(Allowance(1_500_000_000, 40, 80))
         try:
             {trial}
         except (OSError, MemoryError, ValueError) as error:
@@ -89,8 +89,9 @@ def test_as_root_it_is_nobody() -> None:
         pytest.skip("these tests run as an ordinary user")
     script = (
         f"import os, sys; sys.path.insert(0, {str(ROOT)!r})\n"
-        "from habakkuk.documents.program import give_up\n"
-        "give_up(); print(os.getresuid(), os.getresgid(), os.getgroups())"
+        "from habakkuk.core.confined import Allowance, give_up\n"
+        "give_up(Allowance(1_500_000_000, 40, 80))\n"
+        "print(os.getresuid(), os.getresgid(), os.getgroups())"
     )
     ended = subprocess.run(
         [sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True

@@ -1,40 +1,32 @@
-"""The composition root: every part of a process is made here, once, from its settings."""
+"""Make every part of a process, once, from its settings."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from habakkuk.accounts.logins import Logins
 from habakkuk.accounts.memory import TokenMemory
 from habakkuk.accounts.service import Accounts
 from habakkuk.agent.approval.service import Approvals
 from habakkuk.agent.chains import fits, models_of
 from habakkuk.agent.compaction.handler import CompactHandler
-from habakkuk.agent.inspection import Inspections
-from habakkuk.agent.offered import offered_in
 from habakkuk.agent.ports import TurnPorts
 from habakkuk.agent.threads import ToolPool
 from habakkuk.agent.turn import TurnHandler
 from habakkuk.agent.undo import UndoHandler
 from habakkuk.blobs.service import Blobs
+from habakkuk.bootstrap.container import Container
+from habakkuk.bootstrap.tooling import agent_of, commands_of, tool_packages, workspace_of
 from habakkuk.channels.registry import Channels
 from habakkuk.commands.contract import Health, Server
-from habakkuk.conversations.budgets import Budgets
-from habakkuk.conversations.choices import SessionChoices
 from habakkuk.conversations.remembered import Remembered
-from habakkuk.conversations.reports import UsageReports
 from habakkuk.conversations.service import Conversations
-from habakkuk.conversations.shelf import Shelf
-from habakkuk.conversations.spend import SpendCaps
 from habakkuk.conversations.store.usage import UsageLedger
 from habakkuk.conversations.types import session_of
 from habakkuk.core.clock import Clock
-from habakkuk.core.config.schema import AgentConfig
 from habakkuk.core.config.settings import Settings
+from habakkuk.core.cooldowns import SharedCooldowns
 from habakkuk.core.errors import ConfigurationError
 from habakkuk.core.failpoints import Failpoints
 from habakkuk.core.http import OutsideHttp
@@ -42,12 +34,9 @@ from habakkuk.core.redaction import Redactor
 from habakkuk.core.redis import RedisGate
 from habakkuk.db.cooperate import cooperate_with_gevent
 from habakkuk.db.engine import IDLE_SECONDS, Database, DatabaseAway
-from habakkuk.db.ping import ping_away
 from habakkuk.delivery.handler import DeliveryHandler
 from habakkuk.events.hub import LiveHub
 from habakkuk.events.publisher import Publisher
-from habakkuk.gateway.amend import Amendments
-from habakkuk.gateway.intake import Intake
 from habakkuk.gateway.service import Gateway
 from habakkuk.gateway.service import Ports as GatewayPorts
 from habakkuk.hooks.service import Hooks
@@ -57,158 +46,18 @@ from habakkuk.jobs.leases import lease_seconds
 from habakkuk.jobs.service import Jobs
 from habakkuk.jobs.wake import BackgroundWake, CelerySender, Wake
 from habakkuk.jobs.wake_list import ListSender
-from habakkuk.keeper.service import Keeper, KeeperPorts
-from habakkuk.llm.cooldowns import SharedCooldowns
-from habakkuk.llm.counting import Count, guess
 from habakkuk.llm.prices import Prices
 from habakkuk.llm.registry import Registry
 from habakkuk.llm.router import Ports, Router
 from habakkuk.llm.screening import Screening
 from habakkuk.llm.selection import Selection, select
-from habakkuk.llm.types import ToolSpec
-from habakkuk.ops.tidy import TidyHandler, enqueue_tidy
-from habakkuk.processes.desk import Desk
-from habakkuk.tools.checkpoints.service import Checkpoints
-from habakkuk.tools.commands import Commands
+from habakkuk.ops.tidy import TidyHandler
+from habakkuk.search.service import Search
 from habakkuk.tools.files import ShownFiles
 from habakkuk.tools.outputs import KeptOutputs
 from habakkuk.tools.registry import ToolRegistry
+from habakkuk.tools.secrets import Secrets
 from habakkuk.tools.services import ToolServices
-
-_TOOL_PACKAGE = "habakkuk.tools"
-_TEST_TOOLS = "HABAKKUK_TEST_TOOLS"
-
-
-@dataclass(frozen=True)
-class Container:
-    """The parts of one process. Nothing in it connects before it is used."""
-
-    settings: Settings
-    database: Database
-    redis: RedisGate | None
-    redactor: Redactor
-    failpoints: Failpoints
-    clock: Clock
-    wake: Wake
-    rewake: Wake
-    jobs: Jobs
-    accounts: Accounts
-    conversations: Conversations
-    blobs: Blobs
-    approvals: Approvals
-    gateway: Gateway
-    hooks: Hooks
-    publisher: Publisher
-    live: LiveHub
-    done: DoneListener
-    selection: Selection
-    models: Registry
-    prices: Prices
-    usage: UsageLedger
-    handlers: dict[str, JobHandler]
-    tool_pool: ToolPool
-    channels: Channels
-
-    @property
-    def logins(self) -> Logins:
-        """How people come in with a browser; it holds nothing of its own."""
-        return Logins(self.database)
-
-    @property
-    def shelf(self) -> Shelf:
-        """People's own conversations, as lists; it holds nothing of its own."""
-        return Shelf(self.database)
-
-    @property
-    def choices(self) -> SessionChoices:
-        """People's choices of models; it holds nothing of its own."""
-        return SessionChoices(self.database, self.selection, self.settings.config)
-
-    @property
-    def spend_caps(self) -> SpendCaps:
-        """What lets model calls begin; it holds nothing of its own."""
-        config, endpoints = self.settings.config, self.selection.endpoints
-        return SpendCaps(self.database, config, self.prices, self.usage, self.clock, endpoints)
-
-    @property
-    def budgets(self) -> Budgets:
-        """The caps on spending to look at and raise; it holds nothing of its own."""
-        return Budgets(self.database, self.settings.config, self.clock)
-
-    @property
-    def usage_reports(self) -> UsageReports:
-        """What models used and cost; it holds nothing of its own."""
-        return UsageReports(self.database, self.settings.config, self.clock)
-
-    def inspections(self, count: Count = guess) -> Inspections:
-        """Make what looks back at model calls; `count` counts tokens."""
-        tools = ToolRegistry(_tool_packages(self.settings))
-
-        def specs(agent: str, session_id: str) -> Sequence[ToolSpec]:
-            return offered_in(tools, _agent(self.settings, agent), self.database, session_id)
-
-        return Inspections(self.database, specs, count)
-
-    @property
-    def checkpoints(self) -> Checkpoints:
-        """Snapshots of workspaces; it holds nothing of its own."""
-        home, agents = self.settings.home, self.settings.config.agents
-        return Checkpoints(home, agents, partial(_workspace, home))
-
-    @property
-    def processes(self) -> Desk:
-        """Background processes; it holds nothing of its own."""
-        return Desk(self.database, self.settings.home, self.failpoints)
-
-    def keeper(self) -> Keeper:
-        """Make what keeps background processes, for the process that does."""
-        home, commands = self.settings.home, _commands(self.settings)
-        ports = KeeperPorts(commands, partial(_workspace, home), self.gateway.admit)
-        return Keeper(self.database, home, ports, self.failpoints)
-
-    @property
-    def amendments(self) -> Amendments:
-        """Changes to messages that were let in; it holds nothing of its own."""
-        return Amendments(self.database, self.gateway, self.live)
-
-    @property
-    def intake(self) -> Intake:
-        """Where webhooks come in; it holds nothing of its own."""
-        return Intake(self.channels, self.accounts, self.gateway)
-
-    def warm(self) -> None:
-        """Load the model SDKs and prices and make the providers, before a worker's first turn."""
-        self.models.warm()
-        self.prices.warm()
-
-    def maintain(self) -> None:
-        """Enqueue what is due today and sum up what is spent; more often changes nothing.
-
-        Raises DatabaseAway.
-        """
-        enqueue_tidy(self.jobs, self.database, self.clock.now().date())
-        self.spend_caps.settle()
-
-    def degraded(self) -> list[str]:
-        """Name the parts that are away while the server goes on."""
-        return ["redis"] if self.redis is None or self.redis.ping_away() else []
-
-    def database_away(self) -> bool:
-        """Ask PostgreSQL; True when it does not answer."""
-        return ping_away(self.database)
-
-    def close(self) -> None:
-        """Let go of connections and threads."""
-        self.live.stop()
-        self.done.stop()
-        self.publisher.stop()
-        self.wake.stop()
-        self.rewake.stop()
-        self.tool_pool.stop()
-        self.models.close()
-        if self.redis is not None:
-            self.redis.close()
-        self.database.dispose()
 
 
 def build(
@@ -279,7 +128,7 @@ def _database(url: str, name: str, pool_size: int, lease: float) -> Database:
 
 def _add_handlers(container: Container) -> None:
     """Fill the job kinds: they need parts that need the dictionary first."""
-    tools = ToolRegistry(_tool_packages(container.settings))
+    tools = ToolRegistry(tool_packages(container.settings))
     ports = TurnPorts(
         config=container.settings.config,
         clock=container.clock,
@@ -295,7 +144,7 @@ def _add_handlers(container: Container) -> None:
         publisher=container.publisher,
         redactor=container.redactor,
         hooks=container.hooks,
-        workspace=partial(_workspace, container.settings.home),
+        workspace=partial(workspace_of, container.settings.home),
         checkpoints=container.checkpoints,
     )
     undeliverable = container.approvals.undeliverable
@@ -315,22 +164,19 @@ def _add_handlers(container: Container) -> None:
 
 def _tool_services(container: Container, tools: ToolRegistry) -> ToolServices:
     settings, blobs = container.settings, container.blobs
-    public = urlsplit(settings.config.public_url or "")
+    config, public = settings.config, urlsplit(settings.config.public_url or "")
+    web = OutsideHttp(own_names=[public.hostname] if public.hostname else [])
     return ToolServices(
-        web=OutsideHttp(own_names=[public.hostname] if public.hostname else []),
-        commands=_commands(settings),
+        web=web,
+        commands=commands_of(settings),
         outputs=KeptOutputs(blobs.put, blobs.get),
-        catalogue=lambda agent: tools.specs(_agent(settings, agent).toolsets),
+        secrets=Secrets(settings.config.secrets, settings.environment.get),
+        catalogue=lambda agent: tools.specs(agent_of(settings, agent).toolsets),
         processes=container.processes,
         failpoints=container.failpoints,
         files=ShownFiles(blobs.put),
+        search=Search(config.search, settings.environment.values, web, container.redis),
     )
-
-
-def _commands(settings: Settings) -> Commands:
-    config = settings.config
-    process, limits = settings.environment.process, config.commands
-    return Commands(process, settings.home, limits=limits, agents=config.agents)
 
 
 def _router(container: Container) -> Router:
@@ -356,20 +202,6 @@ def _failpoints(settings: Settings) -> Failpoints:
     log = settings.environment.get("HABAKKUK_FAILPOINT_LOG")
     spec = settings.environment.get("HABAKKUK_FAILPOINT") or ""
     return Failpoints(spec, Path(log) if log else None)
-
-
-def _tool_packages(settings: Settings) -> list[str]:
-    """Return where tools are found; the test-only setting adds a package of theirs."""
-    extra = settings.environment.get(_TEST_TOOLS)
-    return [_TOOL_PACKAGE, *([extra] if extra else [])]
-
-
-def _agent(settings: Settings, name: str) -> AgentConfig:
-    return settings.config.agents.get(name, AgentConfig())
-
-
-def _workspace(home: Path, agent: str) -> Path:
-    return home / "agents" / agent / "workspace"
 
 
 def _hint(live: LiveHub, serial_key: str) -> None:

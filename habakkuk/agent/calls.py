@@ -9,22 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from habakkuk.agent import tool_hooks
+from habakkuk.agent import tool_hooks, traces
 from habakkuk.agent.approval.gate import Ask, Gate, Undecided
 from habakkuk.agent.approval.reviewer import Decided, Reviewer
 from habakkuk.agent.approval.types import APPROVAL
-from habakkuk.agent.closing import close_calls, recorded
+from habakkuk.agent.closing import StepResults, close_calls
 from habakkuk.agent.invocation import Invocation
 from habakkuk.agent.offered import available
 from habakkuk.agent.record import CallRecord
 from habakkuk.agent.repair import INTERRUPTED
 from habakkuk.agent.run import TurnRun
+from habakkuk.agent.snapshots import keep_workspace
 from habakkuk.conversations.store import journal
 from habakkuk.conversations.types import CallState, JournalEntry
 from habakkuk.core.errors import ToolError
 from habakkuk.events.types import EventType
 from habakkuk.jobs.types import Wait
-from habakkuk.llm.types import ToolCall, ToolResult
+from habakkuk.llm.types import ToolCall
 from habakkuk.tools.contract import Resolution, ToolOutput
 
 
@@ -51,7 +52,7 @@ class StepCalls:
         self._gate = Gate(run)
         self._reviewer = Reviewer(run, task)
 
-    def results(self) -> tuple[ToolResult, ...] | None:
+    def results(self) -> StepResults | None:
         """Run what is left to run and return all results; None when the turn is parked.
 
         Raises Interrupted when the turn stops meanwhile.
@@ -69,18 +70,20 @@ class StepCalls:
                 self._run.events.emit(EventType.TURN_WAITING, self._step)
                 return None
 
-    def _within_budget(self, entries: dict[str, JournalEntry]) -> tuple[ToolResult, ...]:
+    def _within_budget(self, entries: dict[str, JournalEntry]) -> StepResults:
         """Return every result, together within what one step may give a model to read."""
-        results = [recorded(entries[call.id]) for call in self._calls]
+        whole = StepResults.of([entries[call.id] for call in self._calls])
+        results = whole.results
         outside = self._run.tainted()
         outputs = [ToolOutput(r.text, r.is_error, outside=outside) for r in results]
         fitted = self._record.fitted(outputs)
-        return tuple(
+        cut = tuple(
             result.model_copy(update={"text": output.text})
             for result, output in zip(results, fitted, strict=True)
         )
+        return StepResults(cut, whole.media)
 
-    def stopped(self) -> tuple[ToolResult, ...]:
+    def stopped(self) -> StepResults:
         """Return results for a stopped turn: what is recorded, else that it was stopped."""
         context = self._run.context
         with context.database.transaction() as work:
@@ -183,10 +186,13 @@ class StepCalls:
 
     def _start(self, items: Sequence[_Ready]) -> None:
         context = self._run.context
+        keep_workspace(self._run, [(self._tools[item.call.name], item.call) for item in items])
         context.failpoints.hit("tool.start.before")
         with context.database.transaction() as work:
             context.guard(work)
             journal.start(work, self._record.place, [item.call for item in items])
+            for item in items:
+                traces.about_to_write(self._run, work, item.call)
             for item in items:
                 if item.wait is not None:
                     context.consume(work, item.wait.id)

@@ -2,21 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from habakkuk.conversations.store import journal, transcript
 from habakkuk.conversations.types import JournalEntry, Turn
 from habakkuk.db.engine import Work
-from habakkuk.llm.types import Message, Role, Text, ToolCall, ToolResult
+from habakkuk.llm.types import Block, Media, Message, Role, Text, ToolCall, ToolResult
 
 STOPPED = "stopped by the user; it may or may not have taken effect"
 NEVER_RAN = "cancelled by the user before it ran; it has had no effect"
 STOPPED_TEXT = "[stopped by the user]"
 
 
-def close_calls(
-    work: Work, place: journal.Place, calls: Sequence[ToolCall]
-) -> tuple[ToolResult, ...]:
+@dataclass(frozen=True)
+class StepResults:
+    """What the calls of one step gave: a result for each, and the files that some of them brought.
+
+    Providers take results first, so files stand after all of them, in the order of the calls.
+    """
+
+    results: tuple[ToolResult, ...]
+    media: tuple[Media, ...] = ()
+
+    @classmethod
+    def of(cls, entries: Sequence[JournalEntry]) -> StepResults:
+        """Return what is recorded of calls that are done."""
+        media = tuple(one for entry in entries for one in entry.media)
+        return cls(tuple(_recorded(entry) for entry in entries), media)
+
+    def with_last(self, last: ToolResult) -> StepResults:
+        """Return the same with another last result."""
+        return replace(self, results=(*self.results[:-1], last))
+
+    @property
+    def message(self) -> Message:
+        """The user message that tells a model of them."""
+        return Message(Role.USER, (*self.results, *self._shown()))
+
+    def _shown(self) -> Iterator[Block]:
+        for one in self.media:
+            if len(self.media) > 1:
+                # No wire format names an image: of several, each is told apart.
+                yield Text(text=f"({one.name or 'file'}:)", note=True)
+            yield one
+
+
+def close_calls(work: Work, place: journal.Place, calls: Sequence[ToolCall]) -> StepResults:
     """End the calls of a step that have no result, and return the results of all. After a guard.
 
     A result that a tool writes meanwhile stands.
@@ -25,10 +57,10 @@ def close_calls(
     for call in calls:
         journal.end(work, place, call, _stopped(call, entries.get(call.id)))
     entries = journal.of_step_in(work, place)
-    return tuple(recorded(entries[call.id]) for call in calls)
+    return StepResults.of([entries[call.id] for call in calls])
 
 
-def recorded(entry: JournalEntry) -> ToolResult:
+def _recorded(entry: JournalEntry) -> ToolResult:
     """Return the result of a call that is done, as the transcript has it."""
     return ToolResult(call_id=entry.call_id, text=entry.text, is_error=entry.is_error)
 
@@ -42,7 +74,7 @@ def close_turn(work: Work, turn: Turn) -> None:
     results = close_calls(work, place, last.message.calls)
     stopped = Text(text=STOPPED_TEXT, partial=True)
     for step, message in (
-        (last.step + 1, Message(Role.USER, results)),
+        (last.step + 1, results.message),
         (last.step + 2, Message(Role.ASSISTANT, (stopped,))),
     ):
         transcript.append(work, turn.session_id, turn.id, step, message)

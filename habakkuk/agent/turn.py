@@ -9,7 +9,7 @@ from typing import Any
 from habakkuk.agent import notices, turn_hooks
 from habakkuk.agent.begin import begin
 from habakkuk.agent.calls import StepCalls
-from habakkuk.agent.closing import STOPPED_TEXT, close_turn
+from habakkuk.agent.closing import STOPPED_TEXT, StepResults, close_turn
 from habakkuk.agent.compaction.plan import begins_turn
 from habakkuk.agent.compaction.window import Window
 from habakkuk.agent.endings import Ending, append, end_turn, visible
@@ -40,7 +40,7 @@ from habakkuk.events.types import EventType
 from habakkuk.jobs.contract import JobContext
 from habakkuk.jobs.types import Job, JobState, Queue
 from habakkuk.llm.contract import ContextOverflow, StreamCut
-from habakkuk.llm.types import Finished, Message, ModelRef, Role, StopReason, Text, ToolResult
+from habakkuk.llm.types import Finished, Message, ModelRef, Role, StopReason, Text
 
 TURN_KIND = "turn"
 _RETRY = "Send the message again to try once more."
@@ -204,7 +204,7 @@ class _Turn:
                 results = StepCalls(self._run, self._step - 1, calls, self._task).results()
                 if results is None:
                     return
-                self._append(Message(Role.USER, self._warned(results)))
+                self._append(self._warned(results).message)
                 continue
             if self._over_budget():
                 return
@@ -228,10 +228,10 @@ class _Turn:
     def _last(self) -> Message:
         return self._window.stored[-1].message
 
-    def _warned(self, results: tuple[ToolResult, ...]) -> tuple[ToolResult, ...]:
+    def _warned(self, given: StepResults) -> StepResults:
         """Tell the model when its calls go in circles, in the result that it reads last."""
-        found = circle([*self._own_messages(), Message(Role.USER, results)])
-        return results if found is None else (*results[:-1], noted(results[-1], found))
+        found = circle([*self._own_messages(), given.message])
+        return given if found is None else given.with_last(noted(given.results[-1], found))
 
     def _ask(self) -> Finished:
         """Call the model; a blank answer is asked for once more."""
@@ -316,7 +316,7 @@ class _Turn:
         last = self._last
         if last.calls:
             results = StepCalls(self._run, self._step - 1, last.calls).stopped()
-            messages.append(Message(Role.USER, results))
+            messages.append(results.message)
         shown = self._model.shown.strip() if self._model else ""
         partial = Text(text=shown or STOPPED_TEXT, partial=True)
         messages.append(Message(Role.ASSISTANT, (partial,)))

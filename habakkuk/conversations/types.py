@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from habakkuk.llm.types import Message
+from habakkuk.llm.types import Media, Message
 
 
 @dataclass(frozen=True)
@@ -291,7 +291,7 @@ class CallState(StrEnum):
 
 @dataclass(frozen=True)
 class JournalEntry:
-    """One tool call as recorded. `text` and `is_error` are its result once done.
+    """One tool call as recorded. `text`, `is_error` and `media` are its result once done.
 
     `started` is False for one that waits for a person before it may begin.
     """
@@ -303,6 +303,7 @@ class JournalEntry:
     started: bool
     text: str = ""
     is_error: bool = False
+    media: tuple[Media, ...] = ()
 
 
 def serial_key(session_id: str) -> str:

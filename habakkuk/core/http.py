@@ -60,13 +60,17 @@ class HttpRefused(ExternalError):
 class HttpFailed(ExternalError):
     """The address was called, and no usable answer came.
 
-    `sent`: the request may have arrived, so that what it asks for may have happened.
+    `sent`: the request may have arrived, so that what it asks for may have happened. `late`: its
+    time was over.
     """
 
-    def __init__(self, message: str, *, retryable: bool = False, sent: bool = True) -> None:
+    def __init__(
+        self, message: str, *, retryable: bool = False, sent: bool = True, late: bool = False
+    ) -> None:
         """Keep what is known of the request."""
         super().__init__(message, retryable=retryable)
         self.sent = sent
+        self.late = late
 
 
 @dataclass(frozen=True)
@@ -188,8 +192,10 @@ class OutsideHttp:
                         f"no whole answer came within {limits.seconds:g} s",
                         retryable=True,
                         sent=sent,
+                        late=True,
                     ) from error
-                raise HttpFailed(_failure(error), retryable=True, sent=sent) from error
+                late = isinstance(error, httpx2.TimeoutException)
+                raise HttpFailed(_failure(error), retryable=True, sent=sent, late=late) from error
 
     def _follow(
         self, client: httpx2.Client, target: httpx2.URL, headers: dict[str, str], limits: Limits

@@ -29,9 +29,10 @@ _HAS_PEOPLE_OR_WORDS = text("""
     SELECT EXISTS (SELECT FROM users) OR EXISTS (SELECT FROM conversations) AS found
 """)
 
-# Files are named by what people wrote, by transcripts, and by what new sessions of jobs that may
-# still run start with. Whatever is called a blob there counts; an index finds the few rows. A
-# tool's output is named by texts of its session, and stays while that is there.
+# Files are named by what people wrote, by transcripts, by results of tools that are in none yet,
+# and by what new sessions of jobs that may still run start with. Whatever is called a blob there
+# counts; an index finds the few rows. A tool's output is named by texts of its session, and stays
+# while that is there.
 _UNNAMED_BLOBS = text("""
     WITH named AS (
         SELECT jsonb_path_query(data, '$.files.**.blob') #>> '{}' AS id FROM chat_messages
@@ -39,6 +40,9 @@ _UNNAMED_BLOBS = text("""
         UNION
         SELECT jsonb_path_query(blocks, '$.**.blob') #>> '{}' FROM messages
         WHERE blocks @> '[{"type": "media"}]'
+        UNION
+        SELECT jsonb_path_query(result, '$.media.**.blob') #>> '{}' FROM tool_calls
+        WHERE result ? 'media'
         UNION
         SELECT jsonb_path_query(payload, '$.seed.**.blob') #>> '{}' FROM jobs
         WHERE payload ? 'seed' AND (state IN ('pending', 'running', 'waiting')

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from habakkuk.core.agent_user import AgentUser, find_agent_user
@@ -85,7 +85,13 @@ class Commands:
 
         Raises ToolError when its sandbox cannot run it; it is never run outside of that.
         """
-        return self.sandbox(order.agent).sheet(order, workspace)
+        sheet = self.sandbox(order.agent).sheet(order, workspace)
+        if order.variables and sheet.stop is not None:
+            raise ToolError(
+                "secrets are not given to commands that run elsewhere: there they would stand in"
+                " the list of processes"
+            )
+        return replace(sheet, variables=sheet.variables | dict(order.variables))
 
     def run(self, order: Order, workspace: Path, interrupt: Interrupt) -> Ended:
         """Run a command to its end.

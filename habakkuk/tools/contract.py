@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from habakkuk.core.errors import ToolError
 from habakkuk.core.interrupt import Interrupt
-from habakkuk.llm.types import ToolSpec
+from habakkuk.llm.types import Media, ToolSpec
 from habakkuk.tools.services import ToolServices
 
 
@@ -64,11 +64,16 @@ class ToolContext:
 
 @dataclass(frozen=True)
 class ToolOutput:
-    """What a call gave, as the model reads it. `outside`: it holds content from elsewhere."""
+    """What a call gave, as the model reads it. `outside`: it holds content from elsewhere.
+
+    `media` are files that the model sees after the results of the step: stored already, since the
+    record of the call only names them.
+    """
 
     text: str
     is_error: bool = False
     outside: bool = False
+    media: tuple[Media, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,8 +82,10 @@ class Tool:
 
     `replayable`: it only reads, so a call that a crash interrupted runs again. So does one that
     `idempotent` says has its effect once, however often it runs. `own_state`: it changes only
-    Habakkuk's own records. `paths` names what a call touches, for approvals. `never` is given the
-    arguments and the workspace and says why nobody can allow a call, None mostly.
+    Habakkuk's own records. `paths` names what a call touches, or the
+    addresses that it calls, for approvals. `never` is given the
+    arguments and the workspace and says why nobody can allow a call, None mostly. `risk_of` is
+    there where some calls do more than `risk`, the least of them.
     """
 
     name: str
@@ -86,12 +93,13 @@ class Tool:
     args: type[ToolArgs]
     run: Callable[[Any, ToolContext], ToolOutput]
     risk: Risk
-    timeout_s: float
-    replayable: bool
-    own_state: bool
-    paths: Callable[[Any], Sequence[str]] | None
+    timeout_s: float = 60.0
+    replayable: bool = False
+    own_state: bool = False
+    paths: Callable[[Any], Sequence[str]] | None = None
     idempotent: Callable[[Any], bool] | None = None
     never: Callable[[Any, Path], str | None] | None = None
+    risk_of: Callable[[Any], Risk] | None = None
 
     # Once: a schema takes half a millisecond to make, and every model call names every tool.
     @cached_property
@@ -108,6 +116,10 @@ class Tool:
         except ToolError:
             return False
 
+    def risk_with(self, args: ToolArgs) -> Risk:
+        """Return what a call with these arguments can do."""
+        return self.risk if self.risk_of is None else self.risk_of(args)
+
     def parse(self, arguments: dict[str, Any]) -> ToolArgs:
         """Return the arguments, checked. Raises ToolError that says what is wrong with which."""
         try:
@@ -123,17 +135,20 @@ class Tool:
             ) from error
 
 
-def tool(  # noqa: PLR0913 - facts of a tool, each named where it is declared
+def tool(
     *,
-    risk: Risk,
+    risk: Risk | Callable[[Any], Risk],
     timeout_s: float = 60.0,
-    replayable: bool = False,
+    replayable: bool | Callable[[Any], bool] = False,
     own_state: bool = False,
     paths: Callable[[Any], Sequence[str]] | None = None,
-    idempotent: Callable[[Any], bool] | None = None,
     never: Callable[[Any, Path], str | None] | None = None,
 ) -> Callable[[Callable[[_Args, ToolContext], ToolOutput]], Tool]:
-    """Make a Tool of a function `(args, context) -> ToolOutput` whose docstring describes it."""
+    """Make a Tool of a function `(args, context) -> ToolOutput` whose docstring describes it.
+
+    `risk` is a function where some calls do more than read. `replayable` is one where it goes by
+    the arguments: of a tool that does not only read, but has its effect once a call.
+    """
 
     def make(function: Callable[[_Args, ToolContext], ToolOutput]) -> Tool:
         args = get_type_hints(function)["args"]
@@ -142,13 +157,14 @@ def tool(  # noqa: PLR0913 - facts of a tool, each named where it is declared
             description=inspect.getdoc(function) or "",
             args=args,
             run=function,
-            risk=risk,
+            risk=risk if isinstance(risk, Risk) else Risk.READ,
             timeout_s=timeout_s,
-            replayable=replayable,
+            replayable=replayable is True,
             own_state=own_state,
             paths=paths,
-            idempotent=idempotent,
+            idempotent=replayable if callable(replayable) else None,
             never=never,
+            risk_of=None if isinstance(risk, Risk) else risk,
         )
 
     return make

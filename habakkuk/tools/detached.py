@@ -34,6 +34,8 @@ _END = b"end\n"
 _MOST_WAITING = 1_000_000
 # The shim asks, waits two seconds and kills; one that takes this long is killed itself.
 _CUT_SECONDS = 6.0
+# More for a shim that has to end the command elsewhere; it gives that up first.
+_ELSEWHERE_SECONDS = 16.0
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,7 @@ class Detached:
         self._lock = threading.Lock()
         self._inputs: deque[_Input] = deque()
         self._open: set[int] = set()
+        self._patience = _CUT_SECONDS + (_ELSEWHERE_SECONDS if sheet.stop else 0.0)
         self._killed_at: float | None = None
         self._patience = _CUT_SECONDS + (STOP_SECONDS if sheet.stop else 0.0)
         self._status = bytearray()
@@ -262,7 +265,7 @@ class Detached:
         with self._lock:
             self._close(*tuple(self._open))
         try:
-            self._process.wait(_CUT_SECONDS)
+            self._process.wait(self._patience)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

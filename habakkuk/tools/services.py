@@ -9,11 +9,15 @@ from typing import Protocol
 from habakkuk.core.failpoints import Failpoints
 from habakkuk.core.http import OutsideHttp
 from habakkuk.core.interrupt import Interrupt
+from habakkuk.documents.reader import Documents
 from habakkuk.llm.types import ToolSpec
 from habakkuk.processes.log import Part
 from habakkuk.processes.types import NewInput, NewProcess, Process, Written
+from habakkuk.search.service import Search
 from habakkuk.tools.commands import Commands
+from habakkuk.tools.files import ShownFiles
 from habakkuk.tools.outputs import KeptOutputs
+from habakkuk.tools.secrets import Secrets
 
 
 def _no_tools(_agent: str) -> Sequence[ToolSpec]:
@@ -56,13 +60,17 @@ class ProcessDesk(Protocol):
 class ToolServices:
     """The parts of a worker process that tools share.
 
-    Without arguments it keeps no outputs and has no background processes. `catalogue` gives every
+    Without arguments it keeps nothing and has no background processes. `catalogue` gives every
     tool of an agent by the agent's name.
     """
 
     web: OutsideHttp = field(default_factory=OutsideHttp)
     commands: Commands = field(default_factory=Commands)
     outputs: KeptOutputs = field(default_factory=KeptOutputs)
+    secrets: Secrets = field(default_factory=Secrets)
     catalogue: Callable[[str], Sequence[ToolSpec]] = _no_tools
     processes: ProcessDesk | None = None
     failpoints: Failpoints = field(default_factory=Failpoints)
+    files: ShownFiles = field(default_factory=ShownFiles)
+    documents: Documents = field(default_factory=Documents)
+    search: Search = field(default_factory=Search)

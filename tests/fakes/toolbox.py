@@ -10,6 +10,7 @@ from habakkuk.core.errors import NotFound, ToolError
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.tools.commands import Commands
 from habakkuk.tools.contract import Tool, ToolContext, ToolOutput
+from habakkuk.tools.files import ShownFiles
 from habakkuk.tools.outputs import KeptOutputs
 from habakkuk.tools.services import ToolServices
 
@@ -40,6 +41,7 @@ def services(home: Path, process: dict[str, str] | None = None, **parts: Any) ->
     made: dict[str, Any] = {
         "commands": Commands(PLAIN | (process or {}), home),
         "outputs": KeptOutputs(blobs.put, blobs.get),
+        "files": ShownFiles(blobs.put),
     }
     return ToolServices(**made | parts)
 

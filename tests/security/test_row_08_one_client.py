@@ -18,6 +18,7 @@ _CLIENTS = {
     "smtplib",
     "telnetlib",
     "urllib.request",
+    "primp",
     "urllib3",
     "websocket",
     "websockets",

@@ -128,15 +128,25 @@ SOCKETS = {
 }
 
 
-@pytest.mark.parametrize("way", READS)
-def test_nothing_is_read_outside(way: str, house: House) -> None:
-    assert CANARY not in house.told(READS[way])
+def _each(ways: dict[str, str]) -> str:
+    """Put the ways into one command, each in a folder of its own and named before what it prints."""
+    parts = (
+        f"(mkdir -p way{number}; cd way{number}; {way}\n) 2>&1 | sed 's/^/{name}: /'"
+        for number, (name, way) in enumerate(ways.items())
+    )
+    return "\n".join(parts)
 
 
-@pytest.mark.parametrize("way", WRITES)
-def test_nothing_is_written_outside(way: str, house: House) -> None:
+def test_nothing_is_read_outside(house: House) -> None:
+    told = house.told(_each(READS))
+    assert [line for line in told.splitlines() if CANARY in line] == []
+    # They were tried: each complains.
+    assert len({line.partition(":")[0] for line in told.splitlines()} & set(READS)) > 10
+
+
+def test_nothing_is_written_outside(house: House) -> None:
     before = sorted(str(path) for path in house.home.rglob("*") if "workspace" not in str(path))
-    house.run(WRITES[way])
+    house.run(_each(WRITES))
     after = sorted(str(path) for path in house.home.rglob("*") if "workspace" not in str(path))
     assert after == before
     assert (house.home / ".env").read_text() == CANARY
@@ -144,22 +154,22 @@ def test_nothing_is_written_outside(way: str, house: House) -> None:
     assert not Path("/dev/shm/hab-new").exists()
 
 
-@pytest.mark.parametrize("way", SOCKETS)
-def test_nothing_is_connected_without_network(way: str, house: House) -> None:
-    script = f"""python3 - <<'END'
-import socket
+def test_nothing_is_connected_without_network(house: House) -> None:
+    tries = "".join(
+        f"""
 try:
-    {SOCKETS[way]}
-except OSError as error:
-    print("refused")
-else:
-    print("made")
-END
+    {way}
+    print("made: {name}")
+except OSError:
+    print("refused: {name}")
 """
-    told = house.told(script)
+        for name, way in SOCKETS.items()
+    )
+    told = house.told(f"python3 - <<'END'\nimport socket\n{tries}\nEND\n")
+    assert len(told.splitlines()) == len(SOCKETS)
+    made = {line.partition(": ")[2] for line in told.splitlines() if line.startswith("made")}
     # A network of its own has sockets, and nothing at their other end.
-    expected = {"refused"} if house.wall.name != "bubblewrap" else {"refused", "made"}
-    assert told.strip() in expected
+    assert made <= ({"internet", "raw", "packets"} if house.wall.name == "bubblewrap" else set())
 
 
 def test_with_network_a_port_of_this_machine_is_reached(house: House) -> None:
@@ -201,11 +211,8 @@ def test_a_process_outside_is_not_signalled(house: House) -> None:
     assert "reached" not in told
 
 
-@pytest.mark.parametrize("way", ALWAYS_CLOSED)
-def test_what_was_closed_before_is_closed_still(way: str, house: House) -> None:
-    script = (
-        ALWAYS_CLOSED[way].replace("{pid}", str(os.getpid())).replace("{home}", str(house.home))
-    )
+def test_what_was_closed_before_is_closed_still(house: House) -> None:
+    script = _each(ALWAYS_CLOSED).replace("{pid}", str(os.getpid()))
     assert CANARY not in house.told(script)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from habakkuk.channels.contract import AccountSettings, Manifest
-from habakkuk.core.config.schema import Url, Variable
+from habakkuk.core.config.values import Url, Variable
 
 _LIMIT = 30_000
 

@@ -12,7 +12,7 @@ from sqlalchemy import text
 from habakkuk.conversations.types import CallState, JournalEntry
 from habakkuk.db.engine import Database, Work
 from habakkuk.db.statements import Row
-from habakkuk.llm.types import ToolCall, ToolResult
+from habakkuk.llm.types import Media, ToolCall, ToolResult, blocks_to_json
 
 _START = text("""
     INSERT INTO tool_calls (session_id, call_id, job_id, step, name, input, state)
@@ -77,10 +77,18 @@ def hold(work: Work, place: Place, call: ToolCall) -> bool:
     return bool(work.execute(_HOLD, **_row(place, call)).changed)
 
 
-def end(work: Work, place: Place, call: ToolCall, result: ToolResult) -> bool:
-    """Write one call's result; False when it has one, which stands. After a guard."""
-    stored = orjson.dumps({"text": result.text, "is_error": result.is_error}).decode()
-    return bool(work.execute(_END, **_row(place, call), result=stored).changed)
+def end(
+    work: Work, place: Place, call: ToolCall, result: ToolResult, media: Sequence[Media] = ()
+) -> bool:
+    """Write one call's result; False when it has one, which stands. After a guard.
+
+    `media` are the files it brought, whose blobs are stored.
+    """
+    stored: dict[str, Any] = {"text": result.text, "is_error": result.is_error}
+    if media:
+        stored["media"] = blocks_to_json(media)
+    written = orjson.dumps(stored).decode()
+    return bool(work.execute(_END, **_row(place, call), result=written).changed)
 
 
 def _row(place: Place, call: ToolCall) -> dict[str, Any]:
@@ -118,6 +126,7 @@ def _entry(row: Row) -> JournalEntry:
         row.started,
         result.get("text", ""),
         bool(result.get("is_error", False)),
+        tuple(Media.model_validate(one) for one in result.get("media", ())),
     )
 
 

@@ -3,127 +3,28 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(kB|MB|GB|TB)")
-_RICHEST = 100_000
-_LONGEST = 30 * 86400.0
-_BYTES = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-
-
-def _seconds(value: object) -> float:
-    match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
-    if match is None:
-        raise ValueError('write a duration as a number with a unit, such as "30s", "5m" or "2h"')
-    seconds = float(match[1]) * _SECONDS[match[2]]
-    if seconds > _LONGEST:
-        raise ValueError("write at most 30 days, such as 720h or 30d")
-    return seconds
-
-
-def _positive(value: float) -> float:
-    if value <= 0:
-        raise ValueError("write more than nothing, such as 30s or 5m")
-    return value
-
-
-def _bytes(value: object) -> int:
-    match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
-    if match is None:
-        raise ValueError('write a size as a number with a unit, such as "500MB" or "8GB"')
-    return int(float(match[1]) * _BYTES[match[2]])
-
-
-def _dollars(value: object) -> Decimal:
-    """Return an amount as it is written: 0.1 is a tenth, not the float nearest to it."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _RICHEST:
-        raise ValueError(f"write an amount in US dollars from 0 to {_RICHEST}, such as 2.50")
-    return Decimal(value) if isinstance(value, int) else Decimal(repr(float(value)))
-
-
-def _written(pattern: str, advice: str) -> AfterValidator:
-    """Return a validator for `pattern` whose error is the advice: people do not read patterns."""
-    form = re.compile(pattern)
-
-    def check(value: str) -> str:
-        if form.fullmatch(value) is None:
-            raise ValueError(advice)
-        return value
-
-    return AfterValidator(check)
-
-
-Duration = Annotated[float, BeforeValidator(_seconds)]
-# One within which something must happen.
-Limit = Annotated[Duration, AfterValidator(_positive)]
-Size = Annotated[int, BeforeValidator(_bytes)]
-Name = Annotated[
-    str,
-    _written(
-        r"[a-z0-9][a-z0-9_-]{0,63}",
-        "write a name of at most 64 small letters, digits, - and _ that starts with a letter or"
-        " digit",
-    ),
-]
-ModelName = Annotated[
-    str,
-    _written(r"[^/\s]+/\S+", 'write provider/model, such as "openai/gpt-5" or "ollama/llama3.2"'),
-]
-Url = Annotated[
-    str, _written(r"https?://[^\s/]\S*", 'write a URL, such as "http://127.0.0.1:11434/v1"')
-]
-PublicUrl = Annotated[
-    str,
-    _written(r"https?://[^/\s]+", 'write a URL without a path, such as "https://chat.example.org"'),
-]
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_VARIABLE_ADVICE = (
-    'write the name of the variable that holds the secret, such as "OPENAI_API_KEY", never the'
-    " secret itself"
+from habakkuk.core.config.values import (
+    CompactAt,
+    Dollars,
+    Duration,
+    HostName,
+    Limit,
+    ModelName,
+    ModelPattern,
+    Name,
+    PublicUrl,
+    Size,
+    Slots,
+    Url,
+    Variable,
+    Variables,
+    written,
 )
-Variable = Annotated[str, _written(_VARIABLE.pattern, _VARIABLE_ADVICE)]
-ModelPattern = Annotated[
-    str,
-    _written(
-        r"[^\s*]+\*?|\*",
-        'write how the names of models begin, such as "openai/gpt-6", "gpt-6" or "mine/*"',
-    ),
-]
-Dollars = Annotated[Decimal, BeforeValidator(_dollars)]
-
-
-def _compact_at(value: int) -> int:
-    if value != -1 and value < _SHORTEST_SESSION:
-        raise ValueError(
-            f"write a number of tokens of at least {_SHORTEST_SESSION:,}, or -1 for never"
-        )
-    return value
-
-
-# Less than this is taken by the prompt, the tools and one turn: each would be summed up.
-_SHORTEST_SESSION = 2_000
-CompactAt = Annotated[int, AfterValidator(_compact_at)]
-
-
-def _variables(value: object) -> object:
-    """Take one name or several; each is checked as one."""
-    names = [value] if isinstance(value, str) else value
-    if not isinstance(names, list | tuple) or not names:
-        raise ValueError("write the name of a variable, or a list of such names")
-    for name in names:
-        if not isinstance(name, str) or _VARIABLE.fullmatch(name) is None:
-            raise ValueError(_VARIABLE_ADVICE)
-    return tuple(names)
-
-
-Variables = Annotated[tuple[str, ...], BeforeValidator(_variables)]
-Slots = Annotated[int, Field(ge=1, le=1024)]
 
 
 class _Section(BaseModel):
@@ -180,7 +81,7 @@ class SandboxKind(StrEnum):
 
 
 AbsolutePath = Annotated[
-    str, _written(r"(?s)/[^\0]*", 'write a path from the root on, such as "/opt/tools"')
+    str, written(r"(?s)/[^\0]*", 'write a path from the root on, such as "/opt/tools"')
 ]
 
 
@@ -202,15 +103,13 @@ class DockerConfig(_Section):
     theirs; "image" means the image's own.
     """
 
-    image: Annotated[str, _written(r"[\w][\w./:@-]*", 'write an image, such as "python:3.13"')] = (
+    image: Annotated[str, written(r"[\w][\w./:@-]*", 'write an image, such as "python:3.13"')] = (
         "debian:stable-slim"
     )
     network: bool = True
     cpus: float | None = Field(default=None, gt=0, le=1024)
     memory: Size | None = None
-    user: Annotated[str, _written(r"[\w][\w:-]*", 'write uid:gid, a name, or "image"')] | None = (
-        None
-    )
+    user: Annotated[str, written(r"[\w][\w:-]*", 'write uid:gid, a name, or "image"')] | None = None
 
 
 class SshConfig(_Section):
@@ -221,9 +120,9 @@ class SshConfig(_Section):
     below `workdir` there.
     """
 
-    host: Annotated[str, _written(r"[\w][\w.:-]*", 'write a host, such as "build.example.org"')]
+    host: Annotated[str, written(r"[\w][\w.:-]*", 'write a host, such as "build.example.org"')]
     port: int | None = Field(default=None, ge=1, le=65535)
-    user: Annotated[str, _written(r"[\w][\w.-]*", 'write a user name, such as "agent"')] | None = (
+    user: Annotated[str, written(r"[\w][\w.-]*", 'write a user name, such as "agent"')] | None = (
         None
     )
     key_env: Variable | None = None
@@ -238,6 +137,8 @@ class AgentConfig(_Section):
     summed up, -1 never, by itself what the model takes. `approvals` says who decides on calls that
     need it; a reviewer is `reviewer_model`, else the agent's own. With more tools than
     `tool_search_over` the model is told of few and searches for the others; -1 tells it of all.
+    `checkpoints`: its workspace is kept before a turn changes it, unless more than
+    `checkpoint_max_mb` MB of it are new.
     """
 
     model: ModelName | None = None
@@ -259,6 +160,8 @@ class AgentConfig(_Section):
     max_turn_tokens: int = Field(default=5_000_000, ge=1)
     turn_timeout: Limit = 3600.0
     max_output_tokens: int | None = Field(default=None, ge=1)
+    checkpoints: bool = True
+    checkpoint_max_mb: int = Field(default=200, ge=1, le=100_000)
 
     @model_validator(mode="after")
     def _names_a_machine(self) -> AgentConfig:
@@ -363,6 +266,46 @@ class BudgetConfig(_Section):
     unpriced: Literal["refuse", "allow"] = "refuse"
 
 
+def _named_backend(value: object) -> object:
+    return {"backend": value} if isinstance(value, str) else value
+
+
+class SearchBackendConfig(_Section):
+    """One service that searches the web; its name alone stands for it with its defaults.
+
+    `url` is that of an own or another server of its kind; `timeout` is for one request of it.
+    """
+
+    backend: Name
+    api_key_env: Variable | None = None
+    url: Url | None = None
+    timeout: Annotated[Duration, Field(ge=1.0, le=60.0)] = 10.0
+
+
+class SearchTuningConfig(_Section):
+    """Whether back-ends that often come too late are given longer, `step` by `step`."""
+
+    enabled: bool = False
+    step: Annotated[Duration, Field(ge=0.5, le=30.0)] = 5.0
+    max_bump: Annotated[Duration, Field(ge=0.5, le=60.0)] = 30.0
+
+
+SearchBackend = Annotated[SearchBackendConfig, BeforeValidator(_named_backend)]
+
+
+class SearchConfig(_Section):
+    """How the web is searched: the first back-end is asked first, the next when it fails.
+
+    `keyless`: last of all, or alone, pages of public search engines are read. `timeout` is for all
+    of them together.
+    """
+
+    backends: list[SearchBackend] = []
+    keyless: bool = True
+    timeout: Annotated[Duration, Field(ge=1.0, le=90.0)] = 25.0
+    tuning: SearchTuningConfig = SearchTuningConfig()
+
+
 def _pattern(value: str) -> str:
     try:
         re.compile(value)
@@ -392,6 +335,18 @@ class HookConfig(_Section):
     match: Annotated[str, AfterValidator(_pattern)] | None = None
 
 
+class SecretConfig(_Section):
+    """A secret that agents use by name and never hold; `env` names the variable with its value.
+
+    `tools` may use it; fetch_url sends it to `hosts` alone. `agents` may, all of them if unsaid.
+    """
+
+    env: Variable
+    tools: list[Literal["fetch_url", "exec"]] = Field(min_length=1)
+    hosts: list[HostName] = []
+    agents: list[Name] = []
+
+
 class LogConfig(_Section):
     """What is logged."""
 
@@ -411,7 +366,10 @@ class Config(_Section):
     http: HttpConfig = HttpConfig()
     pricing: dict[ModelPattern, PriceConfig] = {}
     budgets: BudgetConfig = BudgetConfig()
+    search: SearchConfig = SearchConfig()
+
     hooks: list[HookConfig] = []
+    secrets: dict[Name, SecretConfig] = {}
     logs: LogConfig = LogConfig()
     timezone: str = "UTC"
     public_url: PublicUrl | None = None

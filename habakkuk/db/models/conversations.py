@@ -174,7 +174,18 @@ class ToolCallRow(Base):
 
     __table_args__ = (
         CheckConstraint("state IN ('running', 'waiting', 'done')", name="state_known"),
+        Index("tool_calls_media", "session_id", postgresql_where=text("result ? 'media'")),
     )
+
+
+class TaintedFile(Base):
+    """A file that a turn wrote which had read content from outside; the path is absolute."""
+
+    __tablename__ = "tainted_files"
+
+    agent: Mapped[Key]
+    path: Mapped[Key]
+    written: Mapped[Created]
 
 
 class Grant(Base):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import struct
 import zlib
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -75,6 +76,12 @@ def encoded_size(data: bytes) -> int:
     return (len(data) + 2) // 3 * 4
 
 
+def measured(data: bytes) -> tuple[int, int]:
+    """Return the width and height of an image as it is stored, in pixels. Raises Unfit."""
+    with _opened(data) as picture:
+        return picture.size
+
+
 def fit_image(
     data: bytes, mime: str, limits: ImageLimits, room: AbstractContextManager[object]
 ) -> Payload:
@@ -83,15 +90,22 @@ def fit_image(
     The same bytes and limits give the same result, so that a provider's cache holds. `room` is
     entered while a large image is unpacked, which takes up to 300 MB.
     """
+    with _opened(data) as picture:
+        _check_pixels(picture, data, mime)
+        few = picture.width * picture.height <= _FEW_PIXELS
+        with nullcontext() if few else room:
+            return _fit(picture, data, mime, limits)
+
+
+@contextmanager
+def _opened(data: bytes) -> Iterator[Picture]:
+    """Give the picture in `data`, of which the head alone is read; what fails with it is Unfit."""
     # Slow to load, and most processes never see an image.
     from PIL import Image  # noqa: PLC0415 - see above
 
     try:
         with Image.open(io.BytesIO(data), formats=_FORMATS) as picture:
-            _check_pixels(picture, data, mime)
-            few = picture.width * picture.height <= _FEW_PIXELS
-            with nullcontext() if few else room:
-                return _fit(picture, data, mime, limits)
+            yield picture
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise Unfit(_TOO_MANY) from error
     except _BROKEN as error:
@@ -151,7 +165,7 @@ def _fits(picture: Picture, data: bytes, mime: str, limits: ImageLimits) -> bool
 
 
 def _smaller(picture: Picture, limits: ImageLimits) -> Payload:
-    from PIL import ImageOps  # noqa: PLC0415 - as in fit_image
+    from PIL import ImageOps  # noqa: PLC0415 - as in _opened
 
     lossless = picture.format in _LOSSLESS
     upright = _scaled(picture, _within(picture.size, limits.side))
@@ -178,7 +192,7 @@ def _scaled(picture: Picture, size: tuple[int, int]) -> Picture:
 
     First each strip is narrowed, then all of it lowered: the pixels of one step, with few copies.
     """
-    from PIL import Image  # noqa: PLC0415 - as in fit_image
+    from PIL import Image  # noqa: PLC0415 - as in _opened
 
     clear = picture.mode in _CLEAR or "transparency" in picture.info
     # Scaled with its colours multiplied, what is transparent lends no colour to its neighbours.
@@ -214,7 +228,7 @@ def _as_jpeg(picture: Picture, most: int) -> bytes:
 
 def _opaque(picture: Picture) -> Picture:
     """Return the picture on white."""
-    from PIL import Image  # noqa: PLC0415 - as in fit_image
+    from PIL import Image  # noqa: PLC0415 - as in _opened
 
     if picture.mode != "RGBA":
         return picture

@@ -26,6 +26,7 @@ class Order:
     seconds: float | None
     place: tuple[int, int] | None = None
     agent: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 `python -I walker.py`, the query as JSON on standard input, a line of JSON for each match on
 standard output. It is a process because both the model's expression and the patterns of a
 .gitignore may take for ever, and nothing but a kill ends that: the system's alarm kills it when one
-file or one folder takes more than two seconds. As root it becomes the agents' user before it reads anything.
+file or one folder takes more than two seconds. As root it becomes the agents' user before it reads
+anything.
 
 Folders are opened one after the other, and no link is followed.
 """

@@ -12,12 +12,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from habakkuk.core.config.schema import SearchConfig
 from habakkuk.llm.types import ToolSpec
+from habakkuk.search.service import Search
 from habakkuk.tools.contract import ToolContext
+from tests.fakes.documents import xlsx
 from tests.fakes.pages import PUBLIC, FakeNetwork, PageServer, response
+from tests.fakes.pictures import quarters, written
 from tests.fakes.processes import MemoryDesk
 from tests.fakes.toolbox import context, services
 
+FOUND = b'{"results": [{"title": "T", "url": "https://a.example/", "content": "words"}]}'
 CATALOGUE = (ToolSpec("read_file", "Read a file.", {"type": "object"}),)
 LONG = "".join(f"line {number}\n" for number in range(60_000))
 
@@ -30,6 +35,8 @@ class Sample:
     long: Mapping[str, Any] | None = None
     # Arguments with which it takes longer than anybody waits.
     stalls: Mapping[str, Any] | None = None
+    # Whether what it returns comes from elsewhere; as its risk says it, where that is None.
+    outside: bool | None = None
     # Arguments that are text, to be filled with what is no ordinary text.
     texts: tuple[str, ...] = field(default=())
     # The paths that the good call touches, where none of its arguments is one.
@@ -67,6 +74,11 @@ SAMPLES: Mapping[str, Sample] = {
     ),
     "tool_search": Sample({"query": "read"}, texts=("query",)),
     "tool_describe": Sample({"name": "read_file"}, texts=("name",)),
+    "web_search": Sample({"query": "words"}, texts=("query",)),
+    "view_image": Sample({"path": "image.png"}, texts=("path",)),
+    "read_document": Sample(
+        {"path": "book.xlsx"}, {"path": "long.xlsx"}, outside=True, texts=("path", "pages")
+    ),
     "read_output": Sample({"handle": "{kept}"}, {"handle": "{kept}"}, texts=("handle",)),
     "process_list": Sample({}),
     "process_output": Sample({"id": "p_1"}, texts=("id",)),
@@ -81,13 +93,23 @@ def prepared(tmp_path: Path, pages: PageServer) -> ToolContext:
     network = FakeNetwork(pages.port, {"site.example": [[PUBLIC]]})
     pages.answers |= {"/": response(b"a page"), "/long": response(LONG.encode())}
     workspace = tmp_path / "home" / "agents" / "habakkuk" / "workspace"
+    pages.answers["/search?q=words&format=json"] = response(FOUND)
+    finding = {"backends": [{"backend": "searxng", "url": f"http://127.0.0.1:{pages.port}"}]}
+    config = SearchConfig.model_validate(finding | {"keyless": False})
     given = services(
-        tmp_path / "home", web=network.web(), catalogue=lambda _: CATALOGUE, processes=MemoryDesk()
+        tmp_path / "home",
+        web=network.web(),
+        search=Search(config, {}, network.web()),
+        catalogue=lambda _: CATALOGUE,
+        processes=MemoryDesk(),
     )
     where = context(workspace, given)
     (workspace / "many").mkdir(parents=True)
     (workspace / "file.txt").write_text("some text\n")
     (workspace / "long.txt").write_text(LONG)
+    (workspace / "image.png").write_bytes(written(quarters(40), "PNG"))
+    (workspace / "book.xlsx").write_bytes(xlsx({"One": [["a", 1]]}))
+    (workspace / "long.xlsx").write_bytes(xlsx({"One": [[f"cell {n}", n] for n in range(5_000)]}))
     (workspace / "bytes.txt").write_bytes(b"a\xff\xfeb\n")
     Path(os.fsdecode(os.fsencode(workspace) + b"/many/odd-\xff-name")).touch()
     (workspace / "many" / "000").touch()

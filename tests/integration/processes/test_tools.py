@@ -15,6 +15,7 @@ from habakkuk.processes import desk
 from habakkuk.processes.desk import MOST_ENDED, MOST_RUNNING
 from habakkuk.processes.types import ProcessState
 from habakkuk.tools.commands import Commands, Order
+from habakkuk.tools.sandbox.contract import Sheet
 from tests.fakes.stack import until
 from tests.fakes.toolbox import call
 from tests.integration.processes.keeping import TOOLS, Keeping
@@ -188,14 +189,14 @@ def test_a_command_that_cannot_be_started_is_an_error_at_once(keeping: Keeping) 
     (where.workspace / "gone").mkdir(parents=True)
     keeper = keeping.keeper
     assert keeper is not None
-    keeper._parts = replace(keeper._parts, commands=_Refusing())
+    keeper._ports = replace(keeper._ports, commands=_Refusing())
     output = call(TOOLS["exec"], where, command="true", background=True)
     assert output.is_error
     assert output.text == "commands are refused here"
 
 
 class _Refusing(Commands):
-    def sheet(self, order: Order, workspace: Path) -> dict[str, object]:
+    def sheet(self, order: Order, workspace: Path) -> Sheet:
         raise ToolError("commands are refused here")
 
 

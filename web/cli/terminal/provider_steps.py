@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from habakkuk.core.config.schema import Name, Url
+from habakkuk.core.config.values import Name, Url
 from habakkuk.core.errors import Invalid, LlmError
 from habakkuk.llm.profiles.presets import PRESETS
 from habakkuk.llm.types import ModelRef

@@ -55,7 +55,7 @@ def without_questions(settings: Settings, given: Given, key: str | None) -> None
 
 def identified(settings: Settings, given: Given, name: str) -> NewProvider:
     """Return which provider is meant. Raises Invalid, and UsageError when an address is needed."""
-    from habakkuk.core.config.schema import Name, Url  # noqa: PLC0415 - not for --help
+    from habakkuk.core.config.values import Name, Url  # noqa: PLC0415 - not for --help
     from habakkuk.ops.provider_setup import (  # noqa: PLC0415 - not for --help
         NewProvider,
         checked,

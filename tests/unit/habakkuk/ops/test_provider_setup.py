@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from habakkuk.core.config.schema import Name, Url
 from habakkuk.core.config.settings import Settings, load_settings
+from habakkuk.core.config.values import Name, Url
 from habakkuk.core.errors import ConfigurationError, Invalid
 from habakkuk.ops.provider_save import save
 from habakkuk.ops.provider_setup import (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,7 +36,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(request.param)
 
 
-def put(where: ToolContext, **files: str | bytes) -> None:
+def put(where: ToolContext, **files: Any) -> None:
     for name, content in files.items():
         put_one(where, name, content)
 
@@ -46,13 +47,13 @@ def put_one(where: ToolContext, name: str, content: str | bytes) -> None:
     path.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def do(where: ToolContext, pattern: str, **more: object) -> list[str]:
+def do(where: ToolContext, pattern: str, **more: Any) -> list[str]:
     output = call(search_files, where, pattern=pattern, **more)
     assert not output.is_error, output.text
     return output.text.split("\n")
 
 
-FILES = {
+FILES: dict[str, str | bytes] = {
     "a.py": "import os\n    def foo(x):\n",
     "b/c.py": "foo\r\nbar\r\n",
     "b/d.log": "foo\n",
@@ -90,10 +91,10 @@ FOO = ["a.py:2:    def foo(x):", "b/c.py:1:foo", "b/deep/e.ts:2:foo foo", "b/kee
     ],
 )
 def test_both_ways_find_the_same(
-    where: ToolContext, way: str, arguments: dict[str, object], found: list[str]
+    where: ToolContext, way: str, arguments: dict[str, Any], found: list[str]
 ) -> None:
     put(where, **FILES)
-    assert do(where, **arguments) == found, way  # type: ignore[arg-type] - of a table
+    assert do(where, **arguments) == found, way
 
 
 def test_odd_names_and_bytes_are_shown(where: ToolContext, way: str) -> None:
@@ -178,8 +179,8 @@ def test_a_stopped_turn_ends_the_search(
     stopped = Interrupt()
     stopped.trip(Reason.CANCELLED)
     begun = time.monotonic()
+    given = context(where.workspace, where.services, interrupt=stopped)
     with pytest.raises(Interrupted):
-        given = context(where.workspace, where.services, interrupt=stopped)
         call(search_files, given, pattern="(a+)+$")
     assert time.monotonic() - begun < 60
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from habakkuk.core.clock import Clock
+from habakkuk.core.cooldowns import SharedCooldowns
 from habakkuk.core.redis import RedisGate
-from habakkuk.llm.cooldowns import SharedCooldowns
 
 
 class Hand(Clock):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from habakkuk.core.cooldowns import SharedCooldowns
 from habakkuk.core.redis import RedisGate
-from habakkuk.llm.cooldowns import SharedCooldowns
 from tests.servers import ValkeyServer
 
 

@@ -1,0 +1,1 @@
+"""The services that search the web, one module each, found by being here."""

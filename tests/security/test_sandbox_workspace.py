@@ -93,7 +93,14 @@ READS = {
     "by a search": "grep -rs canary {home} {base}",
     "by the process's root": "cat /proc/self/root{home}/.env",
     "by another process's folder": "cat /proc/*/cwd/.env /proc/*/root{home}/.env",
-    "by an open file of another": "cat /proc/[0-9]*/fd/* < /dev/null",
+    "by an open file of another": """python3 - <<'END'
+import glob, os
+for path in glob.glob("/proc/[0-9]*/fd/*"):
+    try:
+        print(os.read(os.open(path, os.O_RDONLY | os.O_NONBLOCK), 99))
+    except OSError as error:
+        print(error.strerror)
+END""",
     "beside the home": "cat {base}/other",
     "from another language": "python3 -c 'print(open(\"{home}/.env\").read())'",
     "moved into reach": "mv {home}/.env mine && cat mine",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from habakkuk.agent import tool_hooks
+from habakkuk.agent import tool_hooks, traces
 from habakkuk.agent.approval.gate import Ask, Gate, Undecided
 from habakkuk.agent.approval.reviewer import Decided, Reviewer
 from habakkuk.agent.approval.types import APPROVAL
@@ -19,6 +19,7 @@ from habakkuk.agent.offered import available
 from habakkuk.agent.record import CallRecord
 from habakkuk.agent.repair import INTERRUPTED
 from habakkuk.agent.run import TurnRun
+from habakkuk.agent.snapshots import keep_workspace
 from habakkuk.conversations.store import journal
 from habakkuk.conversations.types import CallState, JournalEntry
 from habakkuk.core.errors import ToolError
@@ -185,10 +186,13 @@ class StepCalls:
 
     def _start(self, items: Sequence[_Ready]) -> None:
         context = self._run.context
+        keep_workspace(self._run, [(self._tools[item.call.name], item.call) for item in items])
         context.failpoints.hit("tool.start.before")
         with context.database.transaction() as work:
             context.guard(work)
             journal.start(work, self._record.place, [item.call for item in items])
+            for item in items:
+                traces.about_to_write(self._run, work, item.call)
             for item in items:
                 if item.wait is not None:
                     context.consume(work, item.wait.id)

@@ -17,6 +17,7 @@ from habakkuk.db.engine import Work
 from habakkuk.events.publisher import Publisher
 from habakkuk.hooks.service import Hooks
 from habakkuk.llm.types import LlmEvent, LlmRequest, ModelRef
+from habakkuk.tools.checkpoints.service import Checkpoints
 from habakkuk.tools.registry import ToolRegistry
 from habakkuk.tools.services import ToolServices
 
@@ -64,6 +65,7 @@ class TurnPorts:
     redactor: Redactor
     hooks: Hooks
     workspace: Callable[[str], Path]
+    checkpoints: Checkpoints
 
 
 class ToolThreads(Protocol):

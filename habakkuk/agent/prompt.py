@@ -26,11 +26,15 @@ class PromptPart:
     text: str
 
 
-def assemble(name: str, agent: AgentConfig, *, has_tools: bool) -> list[PromptPart]:
-    """Return the parts of an agent's prompt, in order."""
+def assemble(
+    name: str, agent: AgentConfig, *, has_tools: bool, secrets: str = ""
+) -> list[PromptPart]:
+    """Return the parts of an agent's prompt, in order; `secrets` says which it may use."""
     parts = [PromptPart("identity", _IDENTITY.format(name=name.capitalize()))]
     if has_tools:
         parts.append(PromptPart("tools", _TOOLS))
+    if secrets:
+        parts.append(PromptPart("secrets", secrets))
     if agent.prompt:
         parts.append(PromptPart("agent", agent.prompt.strip()))
     return parts

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from habakkuk.agent import tool_hooks
+from habakkuk.agent import tool_hooks, traces
 from habakkuk.agent.approval.words import question
 from habakkuk.agent.run import TurnRun
 from habakkuk.conversations.store import addresses, chat, journal, turns
@@ -40,7 +40,9 @@ class CallRecord:
         `ended` is a wait that led to it: one that nobody used would keep the turn from parking.
         """
         context = self._run.context
-        (output,) = self.fitted([replace(output, text=clean(output.text))])
+        secrets = self._run.ports.tool_services.secrets
+        # Before what is too long is kept whole.
+        (output,) = self.fitted([replace(output, text=secrets.redacted(clean(output.text)))])
         text = output.text + self._approval(call)
         result = ToolResult(call_id=call.id, text=text, is_error=output.is_error)
         with context.database.transaction() as work:
@@ -50,6 +52,8 @@ class CallRecord:
                 context.consume(work, ended.id)
             if stored and output.outside:
                 turns.taint(work, self._run.turn.id)
+            elif stored:
+                traces.has_read(self._run, work, call, text)
         if not stored:
             _log.info("a result came too late", call=call.id, tool=call.name)
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from habakkuk.agent.ports import TurnPorts
 from habakkuk.agent.prompt import PromptPart, assemble, joined
@@ -14,6 +14,7 @@ from habakkuk.core.config.schema import AgentConfig
 from habakkuk.events.publisher import TurnEvents
 from habakkuk.jobs.contract import JobContext
 from habakkuk.llm.types import ModelRef
+from habakkuk.tools.secrets import told
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class TurnRun:
     spent: Basket
     model: str | None = None
     effort: str | None = None
+    # The turn, once its checkpoint was asked for.
+    kept: set[str] = field(default_factory=set)
 
     def models(self) -> tuple[Sequence[ModelRef], str | None]:
         """Return the models to ask, first choice first, and what is to be said of them.
@@ -44,7 +47,8 @@ class TurnRun:
     def parts(self) -> list[PromptPart]:
         """What a prompt made now consists of."""
         has_tools = bool(self.ports.tools.of(self.agent.toolsets))
-        return assemble(self.turn.agent, self.agent, has_tools=has_tools)
+        secrets = self.ports.tool_services.secrets.of(self.turn.agent) if has_tools else {}
+        return assemble(self.turn.agent, self.agent, has_tools=has_tools, secrets=told(secrets))
 
     @property
     def prompt(self) -> str:

@@ -86,6 +86,11 @@ class Conversations:
         self.session(viewer, session_id)
         return transcript.load(self._database, session_id)
 
+    def agent_works(self, agent: str) -> bool:
+        """Return whether a turn of an agent is running, whoever asked for it."""
+        with self._database.transaction() as work:
+            return turns.runs_for(work, agent)
+
     def turn(self, viewer: Viewer, turn_id: str) -> Turn:
         """Return a turn. Raises NotFound."""
         found = turns.get(self._database, turn_id)

@@ -11,6 +11,9 @@ from habakkuk.tools.commands import Commands, Order
 from habakkuk.tools.detached import Detached, Outcome
 from habakkuk.tools.sandbox.contract import Sheet
 
+# A limit beyond this is none: clocks do not take any number.
+_LONGEST = 10 * 365 * 86_400.0
+
 
 class Kept:
     """A running process. `ended` is called with its end, in another thread, once."""
@@ -63,6 +66,8 @@ def sheet_of(commands: Commands, process: Process, workspace: Path) -> Sheet:
 
     Raises ToolError when it must not run.
     """
-    folder = Path(process.folder)
-    order = Order(process.command, folder, process.seconds, process.place, process.agent)
+    folder, seconds = Path(process.folder), process.seconds
+    if seconds is not None and seconds > _LONGEST:
+        seconds = None
+    order = Order(process.command, folder, seconds, process.place, process.agent)
     return commands.sheet(order, workspace)

@@ -41,33 +41,32 @@ _RECORD_SECONDS = 1.5
 
 
 @dataclass(frozen=True)
-class KeeperParts:
-    """What a keeper works with. `workspace` gives an agent's."""
+class KeeperPorts:
+    """How commands become processes, what an agent's workspace is, and where ends are told."""
 
-    database: Database
-    home: Path
     commands: Commands
     workspace: Callable[[str], Path]
     admit: Admit
-    failpoints: Failpoints
 
 
 class Keeper:
     """Keeps processes. `start` returns at once; `stop` ends them all."""
 
-    def __init__(self, parts: KeeperParts) -> None:
+    def __init__(
+        self, database: Database, home: Path, ports: KeeperPorts, failpoints: Failpoints
+    ) -> None:
         """Prepare; nothing is started yet."""
-        self._parts = parts
-        self._database = parts.database
-        self._hit = parts.failpoints.hit
+        self._ports = ports
+        self._database = database
+        self._hit = failpoints.hit
         self._id = random_id("keeper")
-        self._folder = log_folder(parts.home)
+        self._folder = log_folder(home)
         self._running: dict[str, Kept] = {}
         self._ends: queue.SimpleQueue[tuple[str, End]] = queue.SimpleQueue()
         self._unrecorded: dict[str, End] = {}
         self._settled: queue.SimpleQueue[tuple[str, str, bool]] = queue.SimpleQueue()
         self._unsettled: dict[tuple[str, str], bool] = {}
-        self._notices = Notices(parts.database, parts.admit, parts.failpoints)
+        self._notices = Notices(database, ports.admit, failpoints)
         self._lock: int | None = None
         self._opened = False
         self._tidied = float("-inf")
@@ -158,9 +157,9 @@ class Keeper:
             self._start(process)
 
     def _start(self, process: Process) -> None:
-        workspace = self._parts.workspace(process.agent)
+        workspace = self._ports.workspace(process.agent)
         try:
-            sheet = sheet_of(self._parts.commands, process, workspace)
+            sheet = sheet_of(self._ports.commands, process, workspace)
             kept = Kept(process, sheet, self._folder, self._note_end)
         except (ToolError, OSError) as error:
             end = End(ProcessState.FAILED, reason=str(error))

@@ -10,8 +10,10 @@ from habakkuk.db.engine import Database
 from habakkuk.ops import machine_checks, server_checks
 from habakkuk.ops.budget_checks import check_people, check_prices
 from habakkuk.ops.channel_checks import check_channels
+from habakkuk.ops.checkpoint_checks import check_checkpoints
 from habakkuk.ops.findings import Finding, Verdict, fail, ok
 from habakkuk.ops.run_file import resolve_settings
+from habakkuk.ops.sandbox_checks import check_sandboxes
 
 
 def examine(read: Callable[[], Settings]) -> Iterator[Finding]:
@@ -30,6 +32,8 @@ def examine(read: Callable[[], Settings]) -> Iterator[Finding]:
     yield ok("config", str(settings.home / "config.yaml"))
     yield machine_checks.check_disk(settings.home)
     yield machine_checks.check_agent_wall(settings.home)
+    yield from check_sandboxes(settings)
+    yield check_checkpoints(settings)
     yield server_checks.check_model(settings)
     yield from check_prices(settings)
     yield from check_channels(settings)

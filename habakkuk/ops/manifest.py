@@ -19,7 +19,8 @@ LARGEST_MANIFEST = 100_000
 # The databases' own data is in the dump, or can be lost; the rest belongs to a run.
 _NOT_KEPT = frozenset(
     {"postgresql", "valkey", "run", "logs", "procs", "run.json", "up.lock", "instance"}
-    | {"beat-schedule"}
+    # Git may write to the checkpoints meanwhile, and they can be as large as all the rest.
+    | {"beat-schedule", "checkpoints"}
 )
 
 

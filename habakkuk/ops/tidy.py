@@ -6,6 +6,7 @@ from datetime import date
 
 from habakkuk.blobs.service import Blobs
 from habakkuk.conversations.spend import SpendCaps
+from habakkuk.conversations.store import taints
 from habakkuk.core.ids import derive
 from habakkuk.core.log import get_logger
 from habakkuk.db.engine import Database, Work
@@ -13,11 +14,14 @@ from habakkuk.jobs.contract import JobContext
 from habakkuk.jobs.service import Jobs
 from habakkuk.jobs.types import Job, JobState, NewJob, Queue
 from habakkuk.ops import store
+from habakkuk.tools.checkpoints.service import Checkpoints
 
 _log = get_logger("ops.tidy")
 TIDY_KIND = "tidy"
 # Far longer than anything takes to be written.
 _OLD_SECONDS = 86_400.0
+# How long a file counts as written from outside content, if it is not written again.
+_TAINTED_SECONDS = 180 * 86_400.0
 # In a run; more are left to the next day.
 _MOST_FILES = 5_000
 # In a transaction, during which each of their files is removed.
@@ -30,11 +34,14 @@ class TidyHandler:
     kind = TIDY_KIND
     queue = Queue.MAINTENANCE
 
-    def __init__(self, database: Database, blobs: Blobs, caps: SpendCaps) -> None:
-        """Take the folder of the stored files, and who holds money for calls."""
+    def __init__(
+        self, database: Database, blobs: Blobs, caps: SpendCaps, checkpoints: Checkpoints
+    ) -> None:
+        """Take the folder of the stored files, who holds money for calls, and the snapshots."""
         self._database = database
         self._blobs = blobs
         self._caps = caps
+        self._checkpoints = checkpoints
 
     def run(self, context: JobContext) -> None:
         """Remove files that are half written or named nowhere, and money held for nobody."""
@@ -46,6 +53,10 @@ class TidyHandler:
             _log.info("files that nothing names are removed", files=unnamed)
         if released := self._caps.remove_expired():
             _log.info("what calls of killed workers held is removed", holds=released)
+        if forgotten := taints.prune(self._database, _TAINTED_SECONDS):
+            _log.info("marks of old files are removed", files=forgotten)
+        if gone := self._checkpoints.clear(context.interrupt):
+            _log.info("old checkpoints are removed", checkpoints=gone)
 
     def _remove_unnamed(self, context: JobContext) -> int:
         """Remove stored files that nothing names, such as those of refused requests."""

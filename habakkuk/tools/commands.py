@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from habakkuk.core.agent_user import AgentUser, find_agent_user
@@ -53,25 +53,46 @@ class Commands:
         home: Path | None = None,
         user: Callable[[], AgentUser | None] = find_agent_user,
         limits: CommandLimits | None = None,
-        agents: Mapping[str, AgentConfig] | None = None,
     ) -> None:
         """Take this process's environment, of which commands get a little, and its home.
 
-        `agents` says which sandbox each has; without it every command runs here, in none.
+        Every command runs here then, in no sandbox.
         """
         ground = Ground(process or {}, home, user, limits or CommandLimits())
-        self._sandboxes = Sandboxes(ground, agents)
+        self._sandboxes = Sandboxes(ground)
+
+    @classmethod
+    def on(cls, ground: Ground, agents: Mapping[str, AgentConfig]) -> Commands:
+        """Return commands that run where each agent's configuration says."""
+        made = cls()
+        made._sandboxes = Sandboxes(ground, agents)
+        return made
 
     def sandbox(self, agent: str) -> Sandbox:
         """Return where the commands of an agent run. Raises ToolError for an unknown agent."""
         return self._sandboxes.of(agent)
+
+    def refuse_writing(self, agent: str) -> None:
+        """Raise ToolError when an agent's commands would not see files that are written here."""
+        if self.sandbox(agent).remote:
+            raise ToolError(
+                "this was not done: commands run on another machine, which would never see the"
+                " file; change files there with exec"
+            )
 
     def sheet(self, order: Order, workspace: Path) -> Sheet:
         """Return how a command becomes a process: what a shim is given to run it.
 
         Raises ToolError when its sandbox cannot run it; it is never run outside of that.
         """
-        return self.sandbox(order.agent).sheet(order, workspace)
+        sandbox = self._sandboxes.here() if order.here else self.sandbox(order.agent)
+        sheet = sandbox.sheet(order, workspace)
+        if order.variables and sheet.stop is not None:
+            raise ToolError(
+                "secrets are not given to commands that run elsewhere: there they would stand in"
+                " the list of processes"
+            )
+        return replace(sheet, variables=sheet.variables | dict(order.variables))
 
     def run(self, order: Order, workspace: Path, interrupt: Interrupt) -> Ended:
         """Run a command to its end.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Required, TypedDict, TypeVar, Unpack, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -82,7 +82,8 @@ class Tool:
 
     `replayable`: it only reads, so a call that a crash interrupted runs again. So does one that
     `idempotent` says has its effect once, however often it runs. `own_state`: it changes only
-    Habakkuk's own records. `paths` names what a call touches, for approvals. `never` is given the
+    Habakkuk's own records. `paths` names what a call touches, or the
+    addresses that it calls, for approvals. `never` is given the
     arguments and the workspace and says why nobody can allow a call, None mostly. `risk_of` is
     there where some calls do more than `risk`, the least of them.
     """
@@ -134,26 +135,37 @@ class Tool:
             ) from error
 
 
-class Facts(TypedDict, total=False):
-    """What a tool says of itself where it is declared; Tool tells what each means."""
+def tool(
+    *,
+    risk: Risk | Callable[[Any], Risk],
+    timeout_s: float = 60.0,
+    replayable: bool | Callable[[Any], bool] = False,
+    own_state: bool = False,
+    paths: Callable[[Any], Sequence[str]] | None = None,
+    never: Callable[[Any, Path], str | None] | None = None,
+) -> Callable[[Callable[[_Args, ToolContext], ToolOutput]], Tool]:
+    """Make a Tool of a function `(args, context) -> ToolOutput` whose docstring describes it.
 
-    risk: Required[Risk]
-    timeout_s: float
-    replayable: bool
-    own_state: bool
-    paths: Callable[[Any], Sequence[str]] | None
-    idempotent: Callable[[Any], bool] | None
-    never: Callable[[Any, Path], str | None] | None
-    risk_of: Callable[[Any], Risk] | None
-
-
-def tool(**facts: Unpack[Facts]) -> Callable[[Callable[[_Args, ToolContext], ToolOutput]], Tool]:
-    """Make a Tool of a function `(args, context) -> ToolOutput` whose docstring describes it."""
+    `risk` is a function where some calls do more than read. `replayable` is one where it goes by
+    the arguments: of a tool that does not only read, but has its effect once a call.
+    """
 
     def make(function: Callable[[_Args, ToolContext], ToolOutput]) -> Tool:
         args = get_type_hints(function)["args"]
-        described = inspect.getdoc(function) or ""
-        return Tool(function.__name__, described, args, function, **facts)
+        return Tool(
+            name=function.__name__,
+            description=inspect.getdoc(function) or "",
+            args=args,
+            run=function,
+            risk=risk if isinstance(risk, Risk) else Risk.READ,
+            timeout_s=timeout_s,
+            replayable=replayable is True,
+            own_state=own_state,
+            paths=paths,
+            idempotent=replayable if callable(replayable) else None,
+            never=never,
+            risk_of=None if isinstance(risk, Risk) else risk,
+        )
 
     return make
 

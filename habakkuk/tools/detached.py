@@ -34,6 +34,8 @@ _END = b"end\n"
 _MOST_WAITING = 1_000_000
 # The shim asks, waits two seconds and kills; one that takes this long is killed itself.
 _CUT_SECONDS = 6.0
+# More for a shim that has to end the command elsewhere; it gives that up first.
+_ELSEWHERE_SECONDS = 16.0
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,7 @@ class Detached:
         self._lock = threading.Lock()
         self._inputs: deque[_Input] = deque()
         self._open: set[int] = set()
+        self._patience = _CUT_SECONDS + (_ELSEWHERE_SECONDS if sheet.stop else 0.0)
         self._killed_at: float | None = None
         self._status = bytearray()
         self._over = False
@@ -253,7 +256,7 @@ class Detached:
 
     def _hurry(self) -> None:
         """Kill a shim that does not end although it was asked to."""
-        if self._killed_at is not None and time.monotonic() > self._killed_at + _CUT_SECONDS:
+        if self._killed_at is not None and time.monotonic() > self._killed_at + self._patience:
             self._process.kill()
 
     def _collect(self) -> Outcome:
@@ -261,7 +264,7 @@ class Detached:
         with self._lock:
             self._close(*tuple(self._open))
         try:
-            self._process.wait(_CUT_SECONDS)
+            self._process.wait(self._patience)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

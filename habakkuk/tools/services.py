@@ -17,6 +17,7 @@ from habakkuk.search.service import Search
 from habakkuk.tools.commands import Commands
 from habakkuk.tools.files import ShownFiles
 from habakkuk.tools.outputs import KeptOutputs
+from habakkuk.tools.secrets import Secrets
 
 
 def _no_tools(_agent: str) -> Sequence[ToolSpec]:
@@ -66,6 +67,7 @@ class ToolServices:
     web: OutsideHttp = field(default_factory=OutsideHttp)
     commands: Commands = field(default_factory=Commands)
     outputs: KeptOutputs = field(default_factory=KeptOutputs)
+    secrets: Secrets = field(default_factory=Secrets)
     catalogue: Callable[[str], Sequence[ToolSpec]] = _no_tools
     processes: ProcessDesk | None = None
     failpoints: Failpoints = field(default_factory=Failpoints)

@@ -22,6 +22,7 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Callable
 
 _PR_SET_PDEATHSIG = 1  # Linux: include/uapi/linux/prctl.h
 _PR_SET_DUMPABLE = 4
@@ -97,6 +98,7 @@ def _run(order: Order, status: int) -> dict[str, object]:
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     if order.user is not None and order.hide is not None:
         _hide(order)
+    scratch = _make_scratch(order)
     wake, waking = os.pipe()
     os.set_blocking(waking, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -114,6 +116,7 @@ def _run(order: Order, status: int) -> dict[str, object]:
         return _watch(child, wake, order)
     finally:
         _sweep(child)
+        _remove_scratch(scratch)
 
 
 def _watch(child: int, wake: int, order: Order) -> dict[str, object]:
@@ -228,13 +231,66 @@ def _become(order: Order) -> None:
     """Turn this child into the command. Never returns."""
     try:
         os.setsid()
+        close = _confinement(order)
         _give_up(order)
         _enter(order)
+        close()
         os.execve(order.command[0], order.command, order.variables)  # noqa: S606 - its purpose
     except (OSError, Failed) as error:
         os.write(2, f"the command cannot start in {order.folder}: {error}\n".encode())
     finally:
         os._exit(_COULD_NOT)
+
+
+def _make_scratch(order: Order) -> str | None:
+    """Make a folder for the temporary files of a command that may not write where all do."""
+    if order.confine is None:
+        return None
+    import tempfile  # noqa: PLC0415 - it would double this program's start for all others
+
+    folder = tempfile.mkdtemp(prefix="habakkuk-")
+    if order.user is not None:
+        os.chown(folder, *order.user)
+    order.variables.update(dict.fromkeys(("TMPDIR", "TMP", "TEMP"), folder))
+    order.confine["write"] = [*_listed(order.confine["write"]), folder]
+    return folder
+
+
+def _remove_scratch(folder: str | None) -> None:
+    """Remove it when nothing that could use it is left."""
+    if folder is not None:
+        import shutil  # noqa: PLC0415 - as above
+
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _listed(given: object) -> list[str]:
+    return [str(one) for one in given] if isinstance(given, list) else []
+
+
+def _confinement(order: Order) -> Callable[[], None]:
+    """Return what closes the file system and sockets; loaded now, while all can be read."""
+    if order.confine is None:
+        return lambda: None
+    import importlib.util  # noqa: PLC0415 - as above
+
+    try:
+        path = os.path.join(os.path.dirname(__file__), "confine.py")  # noqa: PTH118, PTH120 - as above
+        spec = importlib.util.spec_from_file_location("confine", path)
+        assert spec is not None and spec.loader is not None  # noqa: S101, PT018 - it is a path to a file
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        close = module.prepare(order.confine)
+    except Exception as error:
+        raise Failed(f"its sandbox cannot be set up: {error}") from error
+
+    def closed() -> None:
+        try:
+            close()
+        except Exception as error:
+            raise Failed(f"its sandbox cannot be closed: {error}") from error
+
+    return closed
 
 
 def _enter(order: Order) -> None:

@@ -21,8 +21,9 @@ _OF_ONE_USER = (
     "commands can end Habakkuk's processes, the ones that watch over commands included",
 )
 _MEND = (
-    "to close these walls run Habakkuk as root, when commands run as the user habakkuk-agent, or in"
-    " a container of its own; until then keep approvals on for exec"
+    "to close these walls give each agent `sandbox: workspace` in config.yaml, or run Habakkuk as"
+    " root, when commands run as the user habakkuk-agent, or in a container of its own; until then"
+    " keep approvals on for exec"
 )
 
 

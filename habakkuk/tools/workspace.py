@@ -153,6 +153,7 @@ class Workspace:
             except FileNotFoundError:
                 return None
             _expect_file(path, found)
+            self._expect_own(path, found)
             return stat.S_IMODE(found.st_mode) & 0o777
 
     def has_folder(self, path: str) -> bool:
@@ -193,6 +194,15 @@ class Workspace:
             for folder in {folder for folder, _, _ in ready}:
                 os.fsync(folder)
         self._prune(change.path for change in changes if change.data is None)
+
+    def remove(self, path: str) -> None:
+        """Remove a file or a link, whatever it leads to, and the folders that are empty then.
+
+        One that is gone already is no error.
+        """
+        with _explained(path), suppress(FileNotFoundError), self._parent(path) as (folder, name):
+            os.unlink(name, dir_fd=folder)
+        self._prune([path])
 
     def _ready(self, change: Change, stack: ExitStack) -> tuple[int, str, str | None]:
         """Return a change's folder, its file and the new content beside it; None removes."""

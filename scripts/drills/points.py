@@ -10,8 +10,8 @@ from habakkuk.ops.processes import ROOT
 
 _HITS = frozenset({"hit", "_hit"})
 _WEB = "admit."
-# Files, jobs that end without a turn's own end, background processes, patches: not in its load.
-ELSEWHERE = ("blob.", "job.finish.", "process.", "patch.")
+# Files, jobs that end without a turn's own end, background processes, patches, undo: not its load.
+ELSEWHERE = ("blob.", "job.finish.", "process.", "patch.", "undo.")
 # A turn of one small answer passes `model.text` a dozen times, the others once or twice.
 _OFTEN = {"model.text": 80, "tool.run.after": 9, "tool.record.after": 9}
 _SELDOM = {

@@ -15,10 +15,11 @@ from scripts.drills.clients import post_chat
 from scripts.drills.world import World
 
 _ROW = "SELECT id, state, code, notified, keeper FROM processes WHERE command LIKE %s"
-_NOTICES = "SELECT body, turn_id FROM chat_messages WHERE remote_id = %s"
+# By what they say: one that came again under another id would be another.
+_NOTICES = "SELECT body, turn_id FROM chat_messages WHERE kind = 'event' AND body LIKE %s"
 _TURNS = """
     SELECT t.id, t.outcome FROM turns t JOIN chat_messages m ON m.turn_id = t.id
-    WHERE m.remote_id = %s AND m.author = 'system'
+    WHERE m.kind = 'event' AND m.body LIKE %s
 """
 _ANSWERS = """
     SELECT a.body FROM chat_messages a JOIN chat_messages q ON q.turn_id = a.turn_id
@@ -82,11 +83,11 @@ class Background:
     def told_once(self) -> str:
         """Wait until its end was told and answered; return what was told, once."""
         self.world.await_true(lambda: self.row()["notified"] is not None, "the notice")
-        remote = f"process:{self.row()['id']}"
-        (notice,) = self.world.records.rows(_NOTICES, remote)
+        said = f"Background process {self.row()['id']} %"
+        (notice,) = self.world.records.rows(_NOTICES, said)
         self.world.await_true(
-            lambda: self.world.records.rows(_TURNS, remote)[0]["outcome"] == "answered",
+            lambda: self.world.records.rows(_TURNS, said)[0]["outcome"] == "answered",
             "the answer to the notice",
         )
-        assert len(self.world.records.rows(_TURNS, remote)) == 1
+        assert len(self.world.records.rows(_TURNS, said)) == 1
         return str(notice["body"])

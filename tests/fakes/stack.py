@@ -133,6 +133,15 @@ class Stack:
             id=admitted.turn_id,
         )
 
+    def free_all(self) -> None:
+        """Free every job whose run ended at one of the Points, as a sweep does."""
+        self.container.database.run(
+            text(
+                "UPDATE jobs SET state = 'pending', crashes = crashes + 1, owner = NULL,"
+                " owner_lock = NULL, lease_until = NULL WHERE state = 'running'"
+            )
+        )
+
     def journal(self, admitted: Admitted) -> dict[str, tuple[str, str]]:
         """Return (state, result's text) of the session's calls, by the tool's name."""
         rows = self.container.database.run(

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from habakkuk.core.errors import Invalid
+from web.cli.terminal.agents import agent_called
 from web.cli.terminal.opened import read_settings
 from web.cli.terminal.output import output_option, print_json, print_table
 
 if TYPE_CHECKING:
-    from habakkuk.core.config.schema import Config
     from habakkuk.tools.contract import Tool
     from habakkuk.tools.outlook import Outlook
 
@@ -36,7 +35,7 @@ def list_tools(agent: str | None, output: str) -> None:
     from habakkuk.tools.registry import ToolRegistry  # noqa: PLC0415 - not for --help
 
     config = read_settings().config
-    name = _agent(config, agent)
+    name = agent_called(config, agent)
     chosen = config.agents[name]
     tools = ToolRegistry().of(chosen.toolsets)
     found = [(tools[key], outlook(chosen.permissions, tools[key])) for key in sorted(tools)]
@@ -49,14 +48,6 @@ def list_tools(agent: str | None, output: str) -> None:
     print_table(("NAME", "RISK", "WHEN CALLED", "WHAT IT DOES"), rows)
     if 0 <= chosen.tool_search_over < len(tools):
         click.echo(_SEARCHED.format(name=name, most=chosen.tool_search_over))
-
-
-def _agent(config: Config, name: str | None) -> str:
-    wanted = name or config.main_agent
-    if wanted not in config.agents:
-        names = ", ".join(config.agents)
-        raise Invalid(f"there is no agent {wanted!r}; the agents are: {names}")
-    return wanted
 
 
 def _shown(seen: Outlook) -> str:

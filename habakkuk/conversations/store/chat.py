@@ -49,6 +49,11 @@ _BY_REMOTE = text("""
         AND a.seq = m.seq + 1
     WHERE m.account = :account AND m.remote_id = :remote_id
 """)
+_SAID_TO = text("""
+    SELECT body FROM chat_messages
+    WHERE conversation_id = :conversation_id AND turn_id = :turn_id AND author = 'user'
+    ORDER BY seq LIMIT 1
+""")
 _TAKE = text(f"""
     WITH taken AS (
         UPDATE chat_messages SET state = 'taken'
@@ -164,6 +169,12 @@ def withdraw_one(work: Work, conversation_id: str, seq: int) -> None:
 def replace_body(work: Work, conversation_id: str, seq: int, body: str) -> None:
     """Replace the text of one queued message. The conversation row must be locked by `work`."""
     work.execute(_REPLACE_BODY, conversation_id=conversation_id, seq=seq, body=body)
+
+
+def said_to(database: Database, conversation_id: str, turn_id: str) -> str:
+    """Return what a person first wrote to a turn; empty when nobody did."""
+    rows = database.run(_SAID_TO, conversation_id=conversation_id, turn_id=turn_id)
+    return rows[0].body if rows else ""
 
 
 def last_of(database: Database, conversation_id: str, author: Author) -> ChatMessage | None:

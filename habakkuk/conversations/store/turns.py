@@ -54,6 +54,10 @@ _OPEN_ANYWHERE = text("""
       AND j.state IN ('pending', 'running', 'waiting')
     ORDER BY j.seq
 """)
+_RUNS_FOR = text("""
+    SELECT t.id FROM jobs j JOIN turns t ON t.id = j.id
+    WHERE j.state = 'running' AND t.agent = :agent AND t.ended IS NULL LIMIT 1
+""")
 
 
 def get(database: Database, turn_id: str) -> Turn | None:
@@ -134,6 +138,11 @@ def open_anywhere_in(work: Work, conversation_id: str) -> list[tuple[str, str]]:
     """Return the same of all sessions of a conversation: /new leaves running turns behind."""
     rows = work.execute(_OPEN_ANYWHERE, conversation_id=conversation_id)
     return [(row.id, row.state) for row in rows]
+
+
+def runs_for(work: Work, agent: str) -> bool:
+    """Return whether any turn of an agent is running."""
+    return work.execute(_RUNS_FOR, agent=agent).first() is not None
 
 
 def turn_of(row: Row) -> Turn:

@@ -6,12 +6,13 @@ import re
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from habakkuk.core.config.values import (
     CompactAt,
     Dollars,
     Duration,
+    HostName,
     Limit,
     ModelName,
     ModelPattern,
@@ -22,6 +23,7 @@ from habakkuk.core.config.values import (
     Url,
     Variable,
     Variables,
+    written,
 )
 
 
@@ -73,6 +75,58 @@ class SandboxKind(StrEnum):
     """Where an agent's commands run."""
 
     NONE = "none"
+    WORKSPACE = "workspace"
+    DOCKER = "docker"
+    SSH = "ssh"
+
+
+AbsolutePath = Annotated[
+    str, written(r"(?s)/[^\0]*", 'write a path from the root on, such as "/opt/tools"')
+]
+
+
+class WorkspaceSandboxConfig(_Section):
+    """What commands in the sandbox `workspace` get beside the workspace.
+
+    `network` opens the internet to them, and this machine's own ports; `read` are more folders that
+    they may read and run programs from.
+    """
+
+    network: bool = False
+    read: list[AbsolutePath] = []
+
+
+class DockerConfig(_Section):
+    """The container of the sandbox `docker`.
+
+    `user` is whom commands run as in it: by itself whoever owns the workspace, so that files stay
+    theirs; "image" means the image's own.
+    """
+
+    image: Annotated[str, written(r"[\w][\w./:@-]*", 'write an image, such as "python:3.13"')] = (
+        "debian:stable-slim"
+    )
+    network: bool = True
+    cpus: float | None = Field(default=None, gt=0, le=1024)
+    memory: Size | None = None
+    user: Annotated[str, written(r"[\w][\w:-]*", 'write uid:gid, a name, or "image"')] | None = None
+
+
+class SshConfig(_Section):
+    """The machine of the sandbox `ssh`.
+
+    `key_env` names the variable that holds the private key, or the path of its file; without it
+    ssh uses its agent and its own configuration. A folder inside the workspace is the same one
+    below `workdir` there.
+    """
+
+    host: Annotated[str, written(r"[\w][\w.:-]*", 'write a host, such as "build.example.org"')]
+    port: int | None = Field(default=None, ge=1, le=65535)
+    user: Annotated[str, written(r"[\w][\w.-]*", 'write a user name, such as "agent"')] | None = (
+        None
+    )
+    key_env: Variable | None = None
+    workdir: AbsolutePath
 
 
 class AgentConfig(_Section):
@@ -83,6 +137,8 @@ class AgentConfig(_Section):
     summed up, -1 never, by itself what the model takes. `approvals` says who decides on calls that
     need it; a reviewer is `reviewer_model`, else the agent's own. With more tools than
     `tool_search_over` the model is told of few and searches for the others; -1 tells it of all.
+    `checkpoints`: its workspace is kept before a turn changes it, unless more than
+    `checkpoint_max_mb` MB of it are new.
     """
 
     model: ModelName | None = None
@@ -94,6 +150,9 @@ class AgentConfig(_Section):
     approvals: Annotated[Approvers, Field(strict=False)] = Approvers.HUMAN
     reviewer_model: ModelName | None = None
     sandbox: Annotated[SandboxKind, Field(strict=False)] = SandboxKind.NONE
+    workspace: WorkspaceSandboxConfig = WorkspaceSandboxConfig()
+    docker: DockerConfig = DockerConfig()
+    ssh: SshConfig | None = None
     toolsets: list[Name] = ["core"]
     tool_search_over: int = Field(default=60, ge=-1)
     prompt: str | None = Field(default=None, max_length=100_000)
@@ -101,6 +160,14 @@ class AgentConfig(_Section):
     max_turn_tokens: int = Field(default=5_000_000, ge=1)
     turn_timeout: Limit = 3600.0
     max_output_tokens: int | None = Field(default=None, ge=1)
+    checkpoints: bool = True
+    checkpoint_max_mb: int = Field(default=200, ge=1, le=100_000)
+
+    @model_validator(mode="after")
+    def _names_a_machine(self) -> AgentConfig:
+        if self.sandbox is SandboxKind.SSH and self.ssh is None:
+            raise ValueError('the sandbox ssh needs a section "ssh: {host: ..., workdir: ...}"')
+        return self
 
 
 class WorkerPools(_Section):
@@ -268,6 +335,18 @@ class HookConfig(_Section):
     match: Annotated[str, AfterValidator(_pattern)] | None = None
 
 
+class SecretConfig(_Section):
+    """A secret that agents use by name and never hold; `env` names the variable with its value.
+
+    `tools` may use it; fetch_url sends it to `hosts` alone. `agents` may, all of them if unsaid.
+    """
+
+    env: Variable
+    tools: list[Literal["fetch_url", "exec"]] = Field(min_length=1)
+    hosts: list[HostName] = []
+    agents: list[Name] = []
+
+
 class LogConfig(_Section):
     """What is logged."""
 
@@ -290,6 +369,7 @@ class Config(_Section):
     search: SearchConfig = SearchConfig()
 
     hooks: list[HookConfig] = []
+    secrets: dict[Name, SecretConfig] = {}
     logs: LogConfig = LogConfig()
     timezone: str = "UTC"
     public_url: PublicUrl | None = None

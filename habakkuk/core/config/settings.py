@@ -47,9 +47,12 @@ class Settings:
         config = self.config
         providers = config.providers.values()
         named = [name for provider in providers for name in provider.key_variables]
+        named += [one.env for one in config.secrets.values()]
         named += [one.api_key_env for one in config.search.backends if one.api_key_env]
         for channel in config.channels.values():
             named += [str(v) for k, v in (channel.model_extra or {}).items() if k.endswith("_env")]
+        machines = (agent.ssh for agent in config.agents.values() if agent.ssh is not None)
+        named += [machine.key_env for machine in machines if machine.key_env is not None]
         values = filter(None, map(self.secret, named))
         headers = (value for provider in providers for value in provider.headers.values())
         return [*secret_values(self.environment.values), *values, *headers]

@@ -46,7 +46,7 @@ def _dollars(value: object) -> Decimal:
     return Decimal(value) if isinstance(value, int) else Decimal(repr(float(value)))
 
 
-def _written(pattern: str, advice: str) -> AfterValidator:
+def written(pattern: str, advice: str) -> AfterValidator:
     """Return a validator for `pattern` whose error is the advice: people do not read patterns."""
     form = re.compile(pattern)
 
@@ -64,7 +64,7 @@ Limit = Annotated[Duration, AfterValidator(_positive)]
 Size = Annotated[int, BeforeValidator(_bytes)]
 Name = Annotated[
     str,
-    _written(
+    written(
         r"[a-z0-9][a-z0-9_-]{0,63}",
         "write a name of at most 64 small letters, digits, - and _ that starts with a letter or"
         " digit",
@@ -72,24 +72,28 @@ Name = Annotated[
 ]
 ModelName = Annotated[
     str,
-    _written(r"[^/\s]+/\S+", 'write provider/model, such as "openai/gpt-5" or "ollama/llama3.2"'),
+    written(r"[^/\s]+/\S+", 'write provider/model, such as "openai/gpt-5" or "ollama/llama3.2"'),
 ]
 Url = Annotated[
-    str, _written(r"https?://[^\s/]\S*", 'write a URL, such as "http://127.0.0.1:11434/v1"')
+    str, written(r"https?://[^\s/]\S*", 'write a URL, such as "http://127.0.0.1:11434/v1"')
+]
+HostName = Annotated[
+    str,
+    written(r"[A-Za-z0-9.-]+|[0-9a-f:]+", 'write the name of a host, such as "api.example.org"'),
 ]
 PublicUrl = Annotated[
     str,
-    _written(r"https?://[^/\s]+", 'write a URL without a path, such as "https://chat.example.org"'),
+    written(r"https?://[^/\s]+", 'write a URL without a path, such as "https://chat.example.org"'),
 ]
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _VARIABLE_ADVICE = (
     'write the name of the variable that holds the secret, such as "OPENAI_API_KEY", never the'
     " secret itself"
 )
-Variable = Annotated[str, _written(_VARIABLE.pattern, _VARIABLE_ADVICE)]
+Variable = Annotated[str, written(_VARIABLE.pattern, _VARIABLE_ADVICE)]
 ModelPattern = Annotated[
     str,
-    _written(
+    written(
         r"[^\s*]+\*?|\*",
         'write how the names of models begin, such as "openai/gpt-6", "gpt-6" or "mine/*"',
     ),

@@ -48,6 +48,7 @@ def apply_patch(args: ApplyPatchArgs, context: ToolContext) -> ToolOutput:
     Hunks are found by their text; line numbers are hints. All of it is applied, or nothing when one
     hunk does not fit.
     """
+    context.services.commands.refuse_writing(context.agent)
     with open_workspace(context.workspace) as workspace:
         parts = checked(read_patch(args.patch), lambda path: _canonical(path, workspace.path))
         with _alone(workspace, parts, context.interrupt):

@@ -40,6 +40,7 @@ def edit_file(args: EditFileArgs, context: ToolContext) -> ToolOutput:
 
     The text must occur once, or replace_all be set. Read the file first, so that it is exact.
     """
+    context.services.commands.refuse_writing(context.agent)
     if args.old == args.new:
         raise ToolError("old and new are the same text")
     with (

@@ -39,6 +39,11 @@ class ExecArgs(ToolArgs):
     cwd: str = Field(
         default=".", description="The folder to start in, from the workspace on; the workspace."
     )
+    secrets: list[str] = Field(
+        default_factory=list,
+        max_length=20,
+        description="Names of secrets of yours that it gets in its environment.",
+    )
     background: bool = Field(
         default=False, description="Return at once with a process id and let it run on."
     )
@@ -50,6 +55,8 @@ class ExecArgs(ToolArgs):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.background:
+            if self.secrets:
+                raise ValueError("secrets are for commands that do not run in the background")
             return self
         if self.notify:
             raise ValueError("notify is for a command with background: true")
@@ -70,7 +77,7 @@ def _never(args: ExecArgs, workspace: Path) -> str | None:
     timeout_s=_LONGEST + 20,
     paths=lambda args: [args.cwd],
     # A process has its id from the call, so that the same call starts no second one.
-    idempotent=lambda args: bool(args.background),
+    replayable=lambda args: bool(args.background),
     never=_never,
 )
 def exec(args: ExecArgs, context: ToolContext) -> ToolOutput:
@@ -89,7 +96,8 @@ def exec(args: ExecArgs, context: ToolContext) -> ToolOutput:
     if args.background:
         return _start(args, context, folder, place)
     seconds = args.timeout_seconds or _USUAL
-    order = Order(args.command, folder, seconds, place, context.agent)
+    variables = context.services.secrets.variables(args.secrets, "exec", context.agent)
+    order = Order(args.command, folder, seconds, place, context.agent, variables)
     ended = context.services.commands.run(order, context.workspace, context.interrupt)
     return ToolOutput(_told(ended, seconds), is_error=ended.timed_out or ended.code != 0)
 

@@ -14,7 +14,7 @@ class ProcessKillArgs(ToolArgs):
     id: str = Field(description="The process's id.")
 
 
-@tool(risk=Risk.WRITE, timeout_s=30, own_state=True, idempotent=lambda _args: True)
+@tool(risk=Risk.WRITE, timeout_s=30, own_state=True, replayable=lambda _args: True)
 def process_kill(args: ProcessKillArgs, context: ToolContext) -> ToolOutput:
     """End a background process and all that it started: it is asked to, and killed 2 s later.
 

@@ -33,7 +33,7 @@ def _never(args: ProcessWriteArgs, _workspace: Path) -> str | None:
     return hardline(args.stdin, None, fresh=False)
 
 
-@tool(risk=Risk.EXECUTE, timeout_s=30, idempotent=lambda _args: True, never=_never)
+@tool(risk=Risk.EXECUTE, timeout_s=30, replayable=lambda _args: True, never=_never)
 def process_write(args: ProcessWriteArgs, context: ToolContext) -> ToolOutput:
     """Write to the standard input of a background process, and close it if asked to.
 

@@ -56,10 +56,10 @@ def _risk(args: ViewImageArgs) -> Risk:
 
 
 def _paths(args: ViewImageArgs) -> list[str]:
-    return [] if _is_address(args.path) else [args.path]
+    return [args.path.strip() if _is_address(args.path) else args.path]
 
 
-@tool(risk=Risk.READ, timeout_s=60, replayable=True, paths=_paths, risk_of=_risk)
+@tool(risk=_risk, timeout_s=60, replayable=True, paths=_paths)
 def view_image(args: ViewImageArgs, context: ToolContext) -> ToolOutput:
     """Look at an image of the workspace or of the web: JPEG, PNG, GIF or WebP.
 

@@ -22,6 +22,7 @@ def write_file(args: WriteFileArgs, context: ToolContext) -> ToolOutput:
 
     To change a part of a file use edit_file.
     """
+    context.services.commands.refuse_writing(context.agent)
     data = encode(args.content, "the content")
     with open_workspace(context.workspace) as workspace:
         replaced = workspace.write(args.path, data)

@@ -46,9 +46,10 @@ def hardline(script: str, folder: Path | str | None = None, *, fresh: bool = Tru
     program that runs already: what was set before then is not known. A guard against a confused or
     misled model: who means harm finds a way past it, as past every list.
     """
-    if len(script) > _LONGEST:
-        return _INVOLVED.format(why="the command is too long to be checked")
     text = clean(script)
+    if len(script) > _LONGEST:
+        why = "the command is too long to be checked"
+        return _INVOLVED.format(why=why) if fresh or _looks_dangerous(text) else None
     # A shell's own lines are joined; in quotes they may not be, so both are looked at.
     for form in dict.fromkeys((continued(text), text)):
         found = _judged(form, str(folder) if folder is not None else None, fresh=fresh)
@@ -66,7 +67,8 @@ def _judged(text: str, folder: str | None, *, fresh: bool) -> str | None:
         return _REFUSED.format(what=f"this would {refused}")
     except (TooInvolved, RecursionError) as error:
         why = str(error) if isinstance(error, TooInvolved) else "the command is nested too deeply"
-        return _INVOLVED.format(why=why)
+        # What is typed at a program is mostly data, which may be long and need be no command.
+        return _INVOLVED.format(why=why) if fresh or _looks_dangerous(text) else None
     return None
 
 

@@ -18,7 +18,8 @@ class Order:
     """One command: a shell's script, the folder it starts in, how many seconds it may take.
 
     `seconds` None sets no limit. `place` is the device and inode of the folder as it was looked at:
-    another is not entered. `agent` is whose command it is: its sandbox is where it runs.
+    another is not entered. `agent` is whose command it is: its sandbox is where it runs, unless it
+    is a program of ours that reads the workspace, which is `here` in any case.
     """
 
     script: str
@@ -26,6 +27,8 @@ class Order:
     seconds: float | None
     place: tuple[int, int] | None = None
     agent: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    here: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,13 +67,15 @@ class Ground:
     """What every sandbox stands on.
 
     `process` is the server's own environment, of which commands get a little at most; `home` its
-    folder; `user` finds whom commands run as where the server is root.
+    folder; `user` finds whom commands run as where the server is root; `secret` gives the value of
+    a variable that the configuration names.
     """
 
     process: Mapping[str, str] = field(default_factory=dict)
     home: Path | None = None
     user: Callable[[], AgentUser | None] = find_agent_user
     limits: CommandLimits = field(default_factory=CommandLimits)
+    secret: Callable[[str], str | None] = lambda _: None
 
 
 class Sandbox(ABC):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from habakkuk.tools.search.walker import Ignores
 
 _PIECE = st.sampled_from(
-    ["a", "b", "ab", "*", "**", "?", "/", "/", "!", "[ab]", "[!a]", "[a-c]", "\\", "#", " ", "\\ "]
+    ["a", "b", "ab", "*", "**", "?", "/", "/", "!", "[ab]", "[!a]", "[a-c]", "\\", "#", "*.x", " "]
 )
 _RULE = st.lists(_PIECE, min_size=1, max_size=6).map("".join)
 _RULES = st.lists(_RULE, max_size=4).map("\n".join)

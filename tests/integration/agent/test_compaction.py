@@ -329,7 +329,7 @@ def test_the_summary_after_an_overflow_is_asked_with_less_than_was_refused(stack
     """A server with a shorter window than is known of its model."""
 
     def script(request: Recorded) -> Reply | None:
-        if len(json.dumps(request.body)) < 12_000:
+        if len(json.dumps(request.body["messages"])) < 8_000:
             return scripted(request)
         error = b'{"error": {"code": "context_length_exceeded", "message": "too long"}}'
         return Reply([error], status=400, content_type="application/json")

@@ -149,7 +149,7 @@ def test_the_reviewer_is_shown_the_task_and_the_call_as_data(stack: Stack, judge
 def test_a_long_input_is_cut_and_says_so(stack: Stack, judge: Judge) -> None:
     judge.reply = says("deny", "too long")
     stack.start()
-    script = "true; " * 10_000
+    script = "echo " + "a" * 50_000
     call = json.dumps({"command": script})
     stack.ended(stack.say(f"[[tool exec {call}]] go", agent="alone"))
     shown = judge.question["input"]

@@ -189,7 +189,7 @@ def test_a_command_that_cannot_be_started_is_an_error_at_once(keeping: Keeping) 
     (where.workspace / "gone").mkdir(parents=True)
     keeper = keeping.keeper
     assert keeper is not None
-    keeper._parts = replace(keeper._parts, commands=_Refusing())
+    keeper._ports = replace(keeper._ports, commands=_Refusing())
     output = call(TOOLS["exec"], where, command="true", background=True)
     assert output.is_error
     assert output.text == "commands are refused here"

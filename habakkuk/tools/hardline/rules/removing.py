@@ -10,33 +10,11 @@ from habakkuk.tools.hardline.scope import Scope
 from habakkuk.tools.hardline.values import DOWNLOADED, UNKNOWN, plain
 from habakkuk.tools.hardline.wrappers import find_starts, narrowed
 
-_TOP = [
-    "bin",
-    "boot",
-    "dev",
-    "etc",
-    "home",
-    "lib",
-    "lib32",
-    "lib64",
-    "libx32",
-    "mnt",
-    "opt",
-    "proc",
-    "root",
-    "run",
-    "sbin",
-    "srv",
-    "sys",
-    "usr",
-    "var",
-    "Applications",
-    "Library",
-    "System",
-    "Users",
-    "Volumes",
-    "private",
-]
+_TOP = (
+    *("bin", "boot", "dev", "etc", "home", "lib", "lib32", "lib64", "libx32", "mnt", "opt", "proc"),
+    *("root", "run", "sbin", "srv", "sys", "usr", "var"),
+    *("Applications", "Library", "System", "Users", "Volumes", "private"),
+)
 # A pattern that takes all that a folder holds.
 _ALL = re.compile(r"(\.?[?]*\*+[?]*\.?\*?|\.\[!?.\]\*|\.\?\?\*|\[!?.?\]\*)")
 _PATTERN = re.compile(r"[*?\[]")

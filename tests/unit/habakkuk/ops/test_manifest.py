@@ -22,6 +22,7 @@ def test_what_people_and_agents_made_is_kept(name: str) -> None:
     "name",
     [
         *("postgresql", "valkey", "run", "logs", "procs", "run.json", "up.lock", "instance"),
+        "checkpoints",
         *("beat-schedule", "beat-schedule.db", "beat-schedule.dat", ".scratch-1", ".run.json.1f"),
     ],
 )

@@ -36,7 +36,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(request.param)
 
 
-def put(where: ToolContext, **files: str | bytes) -> None:
+def put(where: ToolContext, **files: Any) -> None:
     for name, content in files.items():
         put_one(where, name, content)
 
@@ -47,7 +47,7 @@ def put_one(where: ToolContext, name: str, content: str | bytes) -> None:
     path.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def do(where: ToolContext, pattern: str, **more: object) -> list[str]:
+def do(where: ToolContext, pattern: str, **more: Any) -> list[str]:
     output = call(search_files, where, pattern=pattern, **more)
     assert not output.is_error, output.text
     return output.text.split("\n")

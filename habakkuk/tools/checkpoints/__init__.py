@@ -1,0 +1,1 @@
+"""Snapshots of workspaces in repositories of Habakkuk's own, so that changes can be taken back."""

@@ -1,0 +1,149 @@
+"""Secrets that an agent uses by name and never holds.
+
+The operator says which tool may use which one, and where it may go. The value is put in where the
+request leaves or the command starts, taken out of everything that comes back, and logged by its
+name alone.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from urllib.parse import quote
+
+from habakkuk.core.config.schema import SecretConfig
+from habakkuk.core.errors import ToolError
+from habakkuk.core.http import HttpRefused, checked_url
+from habakkuk.core.log import get_logger
+
+_log = get_logger("tools.secrets")
+_PLACE = re.compile(r"\{\{secret:([^{}]*)\}\}")
+# Less could not be taken out of a text without taking out ordinary words.
+_SHORTEST = 8
+
+
+class Secrets:
+    """The secrets of the configuration. Thread-safe; without any it does nothing."""
+
+    def __init__(
+        self,
+        secrets: Mapping[str, SecretConfig] | None = None,
+        value: Callable[[str], str | None] = lambda _: None,
+    ) -> None:
+        """`value` returns a variable's value, None when it is unset."""
+        self._secrets = dict(secrets or {})
+        self._value = value
+        self._forms = {
+            form: name
+            for name, secret in self._secrets.items()
+            for form in _forms(value(secret.env) or "")
+        }
+        longest_first = sorted(self._forms, key=len, reverse=True)
+        self._known = re.compile("|".join(map(re.escape, longest_first))) if self._forms else None
+
+    def filled(self, text: str, tool: str, agent: str, url: str) -> str:
+        """Return a header's text with the secrets that it names, as `{{secret:NAME}}`.
+
+        Raises ToolError where one may not go to that address.
+        """
+        return _PLACE.sub(lambda match: self._for_url(match[1].strip(), tool, agent, url), text)
+
+    def names_any(self, text: str) -> bool:
+        """Whether a text names a secret."""
+        return _PLACE.search(text) is not None
+
+    def variables(self, names: Sequence[str], tool: str, agent: str) -> dict[str, str]:
+        """Return the variables of secrets for a command. Raises ToolError."""
+        found = {}
+        for name in names:
+            secret, value = self._allowed(name, tool, agent)
+            found[secret.env] = value
+            _log.info("secret used", secret=name, tool=tool, agent=agent)
+        return found
+
+    def redacted(self, text: str) -> str:
+        """Return a text with names in the place of secrets, also of encoded ones."""
+        if self._known is None:
+            return text
+        return self._known.sub(lambda match: f"[secret:{self._forms[match[0]]}]", text)
+
+    def _for_url(self, name: str, tool: str, agent: str, url: str) -> str:
+        secret, value = self._allowed(name, tool, agent)
+        try:
+            # The reading by which it is called, or another part of it could pass for the host.
+            target = checked_url(url)
+        except HttpRefused as error:
+            raise ToolError(f"this address is not read: {error}") from error
+        host = target.host.rstrip(".").casefold()
+        if host not in {allowed.casefold() for allowed in secret.hosts}:
+            allowed = ", ".join(secret.hosts) or "no host"
+            raise ToolError(f"the secret {name!r} may not be sent to {host}; it is for {allowed}")
+        if target.scheme != "https":
+            raise ToolError(f"the secret {name!r} is sent over https only")
+        _log.info("secret used", secret=name, tool=tool, agent=agent, host=host)
+        return value
+
+    def _allowed(self, name: str, tool: str, agent: str) -> tuple[SecretConfig, str]:
+        secret = self._secrets.get(name)
+        if secret is None or (secret.agents and agent not in secret.agents):
+            names = ", ".join(self.of(agent)) or "none"
+            raise ToolError(f"there is no secret {name!r} for this agent; there are: {names}")
+        if tool not in secret.tools:
+            raise ToolError(f"the secret {name!r} is not for {tool}, but for {_list(secret.tools)}")
+        value = self._value(secret.env)
+        if value is None:
+            raise ToolError(f"the secret {name!r} has no value: the operator sets {secret.env}")
+        if len(value) < _SHORTEST:
+            raise ToolError(
+                f"the secret {name!r} has fewer than {_SHORTEST} characters and could not be taken"
+                " out of what comes back; the operator chooses a longer one"
+            )
+        return secret, value
+
+    def of(self, agent: str) -> dict[str, SecretConfig]:
+        """Return the secrets that an agent may use, by name."""
+        return {
+            name: secret
+            for name, secret in self._secrets.items()
+            if not secret.agents or agent in secret.agents
+        }
+
+
+def told(secrets: Mapping[str, SecretConfig]) -> str:
+    """Return what an agent is told of its secrets, empty when it has none."""
+    if not secrets:
+        return ""
+    lines = [
+        f"- {name}: for {_list(secret.tools)}"
+        + (f", at {_list(secret.hosts)}" if secret.hosts else "")
+        for name, secret in sorted(secrets.items())
+    ]
+    return (
+        "You can use these secrets by name without seeing them. In a header of fetch_url write"
+        " {{secret:NAME}}; exec takes their names in `secrets` and has them in its environment."
+        " Never ask the user for their values.\n" + "\n".join(lines)
+    )
+
+
+def _forms(value: str) -> Iterator[str]:
+    """Yield a value as it may come back: as it is, in URLs, in base64 at each offset, as hex."""
+    if len(value) < _SHORTEST:
+        return
+    raw = value.encode("utf-8", "surrogatepass")
+    yield value
+    yield quote(value, safe="")
+    yield raw.hex()
+    yield raw.hex().upper()
+    for offset in range(3):
+        # What stands before shifts the groups; of the ends, which its neighbours change, none.
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            encoded = encode(b"\0" * offset + raw).decode()
+            first, rest = (offset * 8 + 5) // 6, (len(raw) + offset) % 3
+            last = len(encoded) if rest == 0 else len(encoded) - (4 - rest)
+            if last - first >= _SHORTEST:
+                yield encoded[first:last]
+
+
+def _list(words: Sequence[str]) -> str:
+    return ", ".join(words) or "nothing"

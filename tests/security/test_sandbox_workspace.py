@@ -1,0 +1,298 @@
+"""The sandbox `workspace`, by each of the walls that stand on this machine.
+
+Tried without the view of the file system that root gives to commands, so that the wall itself is
+what closes: as an ordinary user has it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from habakkuk.core.config.schema import AgentConfig
+from habakkuk.core.errors import ToolError
+from habakkuk.core.interrupt import Interrupt
+from habakkuk.tools.commands import Commands, Ended, Order
+from habakkuk.tools.sandbox.contract import Ground, Sheet
+from habakkuk.tools.sandbox.workspace import Probe, Wall, WorkspaceOnly, _candidates, _tried
+from habakkuk.tools.workspace import prepare_workspace
+from tests.fakes.toolbox import PLAIN
+from tests.security.test_walls import ALWAYS_CLOSED
+
+CANARY = "canary-77f0"
+WALLS = [one for one in _candidates() if isinstance(one, Wall) and _tried(one) is None]
+
+pytestmark = pytest.mark.skipif(not WALLS, reason="no wall stands on this machine")
+
+
+class _Bare(Commands):
+    """Commands without the view: what hides the home is the sandbox alone."""
+
+    def __init__(self, sandbox: WorkspaceOnly, *, hidden: bool) -> None:
+        super().__init__(PLAIN)
+        self._made = sandbox
+        self._hides = hidden
+
+    def sheet(self, order: Order, workspace: Path) -> Sheet:
+        sheet = self._made.sheet(order, workspace)
+        return sheet if self._hides else replace(sheet, hide=None, objection=None)
+
+
+@dataclass
+class House:
+    """A home that everybody could read, were there no wall."""
+
+    base: Path
+    home: Path
+    workspace: Path
+    wall: Wall
+
+    def run(self, script: str, *, hidden: bool = False, **given: object) -> Ended:
+        config = AgentConfig.model_validate({"sandbox": "workspace", "workspace": given})
+        sandbox = WorkspaceOnly(Ground(PLAIN, self.home), "a", config, Probe(lambda: [self.wall]))
+        order = Order(script.format(home=self.home, base=self.base), self.workspace, 30)
+        return _Bare(sandbox, hidden=hidden).run(order, self.workspace, Interrupt())
+
+    def told(self, script: str, **given: object) -> str:
+        ended = self.run(script, hidden=False, **given)
+        return ended.output.text() + ended.errors.text()
+
+
+@pytest.fixture(params=WALLS, ids=lambda wall: wall.name)
+def house(request: pytest.FixtureRequest) -> Iterator[House]:
+    base = Path(tempfile.mkdtemp(prefix="hab-", dir="/tmp"))
+    base.chmod(0o777)
+    home = base / "home"
+    workspace = home / "agents" / "a" / "workspace"
+    home.mkdir()
+    prepare_workspace(workspace)
+    for folder in (home, home / "agents", home / "agents" / "a"):
+        folder.chmod(0o777)
+    for name in (".env", "config.yaml", "run.json"):
+        (home / name).write_text(CANARY)
+        (home / name).chmod(0o666)
+    (base / "other").write_text(CANARY)
+    (base / "other").chmod(0o666)
+    yield House(base, home, workspace, request.param)
+    shutil.rmtree(base)
+
+
+READS = {
+    "the keys": "cat {home}/.env ../../../.env",
+    "the configuration": "cat < {home}/config.yaml",
+    "by a link": "ln -s {home}/.env here; cat here",
+    "by a hard link": "ln {home}/.env hard && cat hard",
+    "by a copy": "cp {home}/run.json copy && cat copy",
+    "by a search": "grep -rs canary {home} {base}",
+    "by the process's root": "cat /proc/self/root{home}/.env",
+    "by another process's folder": "cat /proc/*/cwd/.env /proc/*/root{home}/.env",
+    "by an open file of another": "cat /proc/[0-9]*/fd/* < /dev/null",
+    "beside the home": "cat {base}/other",
+    "from another language": "python3 -c 'print(open(\"{home}/.env\").read())'",
+    "moved into reach": "mv {home}/.env mine && cat mine",
+    "archived": "tar cf - {home}/.env | strings",
+    "sourced": ". {home}/.env",
+    "as a program": "bash {home}/.env",
+    "listed and read": "for f in {home}/.*; do cat $f; done",
+}
+WRITES = {
+    "beside the workspace": "echo no > {home}/new",
+    "over a file": "echo no > {home}/.env",
+    "at the end of a file": "echo no >> {home}/.env",
+    "cut": "truncate -s 0 {home}/.env",
+    "removed": "rm -f {home}/.env",
+    "moved out": "echo no > x; mv x {home}/new",
+    "linked out": "echo no > x; ln x {home}/new",
+    "a folder": "mkdir {home}/new",
+    "a link": "ln -s /etc/passwd {home}/new",
+    "a pipe": "mkfifo {home}/new",
+    "modes": "chmod 0 {home}/.env; cat {home}/.env",
+    "common temporary files": "echo no > {base}/new",
+    "shared memory": "echo no > /dev/shm/hab-new && ls /dev/shm/hab-new",
+    "through a link": "ln -s {home} out; echo no > out/new",
+    "by another language": 'python3 -c \'open("{home}/new", "w").write("no")\'',
+}
+SOCKETS = {
+    "internet": "socket.socket()",
+    "datagrams": "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', 9))",
+    "the next internet": "socket.create_connection(('::1', 9), 2)",
+    "raw": "socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)",
+    "packets": "socket.socket(17, socket.SOCK_RAW)",
+}
+
+
+@pytest.mark.parametrize("way", READS)
+def test_nothing_is_read_outside(way: str, house: House) -> None:
+    assert CANARY not in house.told(READS[way])
+
+
+@pytest.mark.parametrize("way", WRITES)
+def test_nothing_is_written_outside(way: str, house: House) -> None:
+    before = sorted(str(path) for path in house.home.rglob("*") if "workspace" not in str(path))
+    house.run(WRITES[way])
+    after = sorted(str(path) for path in house.home.rglob("*") if "workspace" not in str(path))
+    assert after == before
+    assert (house.home / ".env").read_text() == CANARY
+    assert not (house.base / "new").exists()
+    assert not Path("/dev/shm/hab-new").exists()
+
+
+@pytest.mark.parametrize("way", SOCKETS)
+def test_nothing_is_connected_without_network(way: str, house: House) -> None:
+    script = f"""python3 - <<'END'
+import socket
+try:
+    {SOCKETS[way]}
+except OSError as error:
+    print("refused")
+else:
+    print("made")
+END
+"""
+    told = house.told(script)
+    # A network of its own has sockets, and nothing at their other end.
+    expected = {"refused"} if house.wall.name != "bubblewrap" else {"refused", "made"}
+    assert told.strip() in expected
+
+
+def test_with_network_a_port_of_this_machine_is_reached(house: House) -> None:
+    script = """python3 - <<'END'
+import socket
+with socket.create_server(("127.0.0.1", 0)) as server:
+    with socket.create_connection(server.getsockname(), 5):
+        print("connected")
+END
+"""
+    assert house.told(script, network=True).strip() == "connected"
+
+
+@pytest.mark.parametrize("network", [False, True])
+def test_a_socket_with_a_name_outside_is_not_reached(network: bool, house: House) -> None:
+    """Such as those of the databases, of Docker and of the desktop."""
+    import socket
+
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(house.base / "s"))
+        (house.base / "s").chmod(0o777)
+        server.listen()
+        script = f"""python3 - <<'END'
+import socket
+try:
+    socket.socket(socket.AF_UNIX).connect("{house.base}/s")
+    print("connected")
+except OSError:
+    print("refused")
+END
+"""
+        assert house.told(script, network=network).strip() == "refused"
+
+
+def test_a_process_outside_is_not_signalled(house: House) -> None:
+    if house.wall.name == "landlock":
+        pytest.skip("this wall closes files and sockets alone; the documentation says so")
+    told = house.told(f"kill -0 {os.getppid()} && echo reached; kill -0 $PPID && echo shim")
+    assert "reached" not in told
+
+
+@pytest.mark.parametrize("way", ALWAYS_CLOSED)
+def test_what_was_closed_before_is_closed_still(way: str, house: House) -> None:
+    script = (
+        ALWAYS_CLOSED[way].replace("{pid}", str(os.getpid())).replace("{home}", str(house.home))
+    )
+    assert CANARY not in house.told(script)
+
+
+def test_work_goes_on_inside(house: House) -> None:
+    script = """set -e
+mkdir -p src && cd src && echo 'print("hi")' > a.py && python3 a.py
+t=$(mktemp) && echo temporary > "$t" && cat "$t"
+ls ~ && [ "$HOME" = "$OLDPWD" ] || true
+head -c 4 /dev/urandom | wc -c; echo x > /dev/null
+git --version > /dev/null 2>&1 || true
+"""
+    ended = house.run(script)
+    assert ended.code == 0, ended.errors.text()
+    assert "hi\ntemporary\n" in ended.output.text()
+    assert (house.workspace / "src" / "a.py").exists()
+
+
+def test_temporary_files_are_gone_with_the_command(house: House) -> None:
+    before = set(Path("/tmp").glob("habakkuk-*"))
+    told = house.told('echo "$TMPDIR"; echo x > "${{TMPDIR:-/tmp}}/file"')
+    assert set(Path("/tmp").glob("habakkuk-*")) == before
+    if house.wall.name != "bubblewrap":
+        assert told.startswith("/tmp/habakkuk-")
+
+
+def test_more_folders_can_be_opened_for_reading(house: House) -> None:
+    tools = house.base / "tools"
+    tools.mkdir()
+    (tools / "t").write_text("echo from the tools\n")
+    tools.chmod(0o755)
+    (tools / "t").chmod(0o755)
+    assert "from the tools" in house.told("sh {base}/tools/t", read=[str(tools)])
+    assert "from the tools" not in house.told("sh {base}/tools/t")
+    house.run("echo no > {base}/tools/new", read=[str(tools)])
+    assert not (tools / "new").exists()
+
+
+def test_it_stands_together_with_the_view_that_root_gives(house: House) -> None:
+    ended = house.run("echo inside > file; cat {home}/.env", hidden=True)
+    assert (house.workspace / "file").read_text() == "inside\n"
+    assert CANARY not in ended.output.text() + ended.errors.text()
+
+
+def test_a_timeout_kills_all_of_it(house: House) -> None:
+    sandbox = WorkspaceOnly(
+        Ground(PLAIN, house.home),
+        "a",
+        AgentConfig.model_validate({"sandbox": "workspace"}),
+        Probe(lambda: [house.wall]),
+    )
+    order = Order("setsid sleep 98765 & sleep 98765", house.workspace, 1)
+    ended = _Bare(sandbox, hidden=False).run(order, house.workspace, Interrupt())
+    assert ended.timed_out
+    running = subprocess.run(["ps", "ax", "-o", "args"], capture_output=True, text=True, check=True)
+    assert "sleep 98765" not in running.stdout
+
+
+def test_a_wall_that_does_not_stand_refuses_and_says_what_to_do(tmp_path: Path) -> None:
+    config = AgentConfig.model_validate({"sandbox": "workspace"})
+    nowhere = Probe(lambda: ["sandlock is not installed", Wall("landlock", site="/nowhere")])
+    sandbox = WorkspaceOnly(Ground(PLAIN, tmp_path), "a", config, nowhere)
+    with pytest.raises(ToolError, match="install bubblewrap"):
+        sandbox.sheet(Order("true", tmp_path, 5), tmp_path)
+    (told,) = sandbox.objections()
+    assert "sandlock is not installed" in told
+    assert "landlock does not work here" in told
+
+
+def test_a_wall_that_falls_between_the_look_and_the_command_runs_nothing(house: House) -> None:
+    """The library is gone when the shim wants it: the command is not run without it."""
+    if house.wall.program:
+        pytest.skip("a program that is gone cannot be started")
+    sandbox = WorkspaceOnly(
+        Ground(PLAIN, house.home),
+        "a",
+        AgentConfig.model_validate({"sandbox": "workspace"}),
+        Probe(lambda: [house.wall]),
+    )
+    sheet = sandbox.sheet(Order("echo ran > ran", house.workspace, 5), house.workspace)
+    assert sheet.confine is not None
+    gone = replace(sheet, hide=None, confine=sheet.confine | {"library": "landlock", "site": "/no"})
+
+    class _Given(Commands):
+        def sheet(self, order: Order, workspace: Path) -> Sheet:
+            return gone
+
+    ended = _Given(PLAIN).run(Order("", house.workspace, 5), house.workspace, Interrupt())
+    assert ended.code == 127
+    assert "sandbox" in ended.errors.text()
+    assert not (house.workspace / "ran").exists()

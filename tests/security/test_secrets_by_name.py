@@ -1,0 +1,210 @@
+"""Secrets that an agent uses and never holds: put in at the edge, taken out of what comes back."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from habakkuk.core.config.schema import SecretConfig
+from habakkuk.core.errors import ToolError
+from habakkuk.tools.contract import ToolContext
+from habakkuk.tools.core.exec import exec as exec_tool
+from habakkuk.tools.core.fetch_url import fetch_url
+from habakkuk.tools.secrets import Secrets, told
+from tests.fakes.search_server import Asked, SearchServer, Told, search_server
+from tests.fakes.toolbox import call, context, services
+
+VALUE = "ca/nary+secret=4711"
+CONFIG = {
+    "forge": SecretConfig(
+        env="FORGE_TOKEN", tools=["fetch_url"], hosts=["api.forge.example"], agents=["habakkuk"]
+    ),
+    "deploy": SecretConfig(env="DEPLOY_KEY", tools=["exec"]),
+    "unset": SecretConfig(env="UNSET", tools=["exec"]),
+    "short": SecretConfig(env="SHORT", tools=["exec"]),
+}
+VALUES = {"FORGE_TOKEN": VALUE, "DEPLOY_KEY": "deploy-" + VALUE, "SHORT": "1234567"}
+
+
+@pytest.fixture
+def secrets() -> Secrets:
+    return Secrets(CONFIG, VALUES.get)
+
+
+@pytest.fixture
+def server() -> Iterator[SearchServer]:
+    with search_server() as running:
+        running.answers["api.forge.example"] = Told(b"welcome", kind="text/plain")
+        yield running
+
+
+@pytest.fixture
+def where(tmp_path: Path, secrets: Secrets, server: SearchServer) -> ToolContext:
+    workspace = tmp_path / "home" / "agents" / "habakkuk" / "workspace"
+    workspace.mkdir(parents=True)
+    return context(workspace, services(tmp_path / "home", web=server.web(), secrets=secrets))
+
+
+def fetched(where: ToolContext, url: str, value: str = "Bearer {{secret:forge}}") -> str:
+    return call(fetch_url, where, url=url, headers={"Authorization": value}).text
+
+
+def test_it_goes_into_the_header_of_a_host_that_it_is_for(
+    where: ToolContext, server: SearchServer
+) -> None:
+    assert "welcome" in fetched(where, "https://api.forge.example/user")
+    assert server.asked[0].headers["authorization"] == f"Bearer {VALUE}"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://evil.example/",
+        "https://api.forge.example.evil.example/",
+        "https://evil-api.forge.example/",
+        "https://forge.example/",
+        "https://evil.example/?x=api.forge.example",
+        "https://evil.example/#api.forge.example",
+        "https://evil.example/@api.forge.example",
+        "https://api.forge.example@evil.example/",
+        "https://evil.example\\@api.forge.example/",
+        "https://evil.example:443/api.forge.example",
+        "http://api.forge.example/",
+        "ftp://api.forge.example/",
+        "https://[api.forge.example]/",
+        "",
+    ],
+)
+def test_it_goes_nowhere_else(where: ToolContext, server: SearchServer, url: str) -> None:
+    output = call(fetch_url, where, url=url, headers={"x-key": "{{secret:forge}}"})
+    assert output.is_error
+    assert VALUE not in output.text
+    assert all(VALUE not in str(asked.headers) for asked in server.asked)
+
+
+def test_a_redirect_to_another_host_does_not_take_it_along(
+    where: ToolContext, server: SearchServer
+) -> None:
+    server.answers["api.forge.example"] = Told(
+        b"", 302, headers={"location": "https://evil.example/"}
+    )
+    server.answers["evil.example"] = Told(b"hello", kind="text/plain")
+    fetched(where, "https://api.forge.example/")
+    assert [asked.host for asked in server.asked] == ["api.forge.example", "evil.example"]
+    assert VALUE not in str(server.asked[1].headers)
+
+
+@pytest.mark.parametrize(
+    ("headers", "said"),
+    [
+        ({"x-key": "{{secret:nothing}}"}, "there is no secret 'nothing'"),
+        ({"x-key": "{{secret:deploy}}"}, "is not for fetch_url"),
+        ({"x-key": "{{secret:}}"}, "there is no secret ''"),
+        ({"host": "evil.example"}, "cannot be sent"),
+        ({"x-key": "a\r\nx-evil: 1"}, "cannot be sent"),
+        ({"x key": "1"}, "cannot be sent"),
+        ({"content-length": "5"}, "cannot be sent"),
+    ],
+)
+def test_what_may_not_be_sent_says_why(
+    where: ToolContext, server: SearchServer, headers: dict[str, str], said: str
+) -> None:
+    output = call(fetch_url, where, url="https://api.forge.example/", headers=headers)
+    assert output.is_error
+    assert said in output.text
+    assert server.asked == []
+
+
+def test_another_agent_does_not_have_it(secrets: Secrets) -> None:
+    with pytest.raises(ToolError, match="for this agent"):
+        secrets.filled("{{secret:forge}}", "fetch_url", "other", "https://api.forge.example/")
+    assert "forge" not in told(secrets.of("other"))
+
+
+def test_a_command_has_it_in_its_environment_and_its_name_in_the_output(
+    where: ToolContext, secrets: Secrets
+) -> None:
+    output = call(exec_tool, where, command='test "$DEPLOY_KEY" && env', secrets=["deploy"])
+    assert not output.is_error
+    assert "DEPLOY_KEY=[secret:deploy]" in secrets.redacted(output.text)
+
+
+def test_a_command_that_does_not_name_it_has_none(where: ToolContext) -> None:
+    assert "DEPLOY_KEY" not in call(exec_tool, where, command="env").text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"secrets": ["forge"]}, "is not for exec"),
+        ({"secrets": ["unset"]}, "the operator sets UNSET"),
+        ({"secrets": ["short"]}, "fewer than 8 characters"),
+        ({"secrets": ["nothing"]}, "there is no secret"),
+        ({"secrets": ["deploy"], "background": True}, "do not run in the background"),
+    ],
+)
+def test_a_command_gets_none_that_is_not_for_it(
+    where: ToolContext, arguments: dict[str, Any], said: str
+) -> None:
+    output = call(exec_tool, where, command="touch ran", **arguments)
+    assert output.is_error
+    assert said in output.text
+    assert not (where.workspace / "ran").exists()
+
+
+def _split_base64(before: str) -> str:
+    return base64.b64encode(f"{before}{VALUE}; and more".encode()).decode()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        VALUE,
+        f"token={VALUE}&x=1",
+        quote(VALUE, safe=""),
+        VALUE.encode().hex(),
+        VALUE.encode().hex().upper(),
+        base64.b64encode(VALUE.encode()).decode(),
+        base64.urlsafe_b64encode(VALUE.encode()).decode(),
+        _split_base64("a"),
+        _split_base64("ab"),
+        _split_base64("abc"),
+        f"{VALUE}{VALUE}",
+    ],
+)
+def test_it_is_taken_out_of_what_comes_back(secrets: Secrets, text: str) -> None:
+    found = secrets.redacted(f"before {text} after")
+    assert "[secret:forge]" in found
+    assert found.startswith("before ")
+    assert found.endswith(" after")
+    # Nothing from which it could be put together: of eight letters of it none are left.
+    shown = [
+        VALUE,
+        quote(VALUE, safe=""),
+        VALUE.encode().hex(),
+        base64.b64encode(VALUE.encode()).decode(),
+    ]
+    assert not any(form[at : at + 8] in found for form in shown for at in range(len(form) - 8))
+
+
+def test_one_inside_another_leaves_nothing_behind(secrets: Secrets) -> None:
+    assert secrets.redacted(f"x deploy-{VALUE} y") == "x [secret:deploy] y"
+
+
+def test_ordinary_text_stays(secrets: Secrets) -> None:
+    assert secrets.redacted("nothing of the kind; Y2EvbmFy") == "nothing of the kind; Y2EvbmFy"
+
+
+def test_a_page_that_echoes_it_does_not_show_it(
+    where: ToolContext, server: SearchServer, secrets: Secrets
+) -> None:
+    def echo(asked: Asked) -> Told:
+        return Told(asked.headers["authorization"].encode(), kind="text/plain")
+
+    server.answers["api.forge.example"] = echo
+    assert VALUE not in secrets.redacted(fetched(where, "https://api.forge.example/"))

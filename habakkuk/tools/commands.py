@@ -29,7 +29,7 @@ SHIM = str(Path(__file__).with_name("shim.py"))
 _LAST_SECONDS = 0.5
 _CUT_SECONDS = 4.0
 # What a stop elsewhere may take on top; the shim gives up on it first.
-_STOP_SECONDS = 16.0
+STOP_SECONDS = 16.0
 _CHUNK = 65536
 
 
@@ -160,7 +160,7 @@ class _Run:
 
     def __init__(self, pipes: _Pipes, sheet: Sheet) -> None:
         self._pipes = pipes
-        self._patience = _CUT_SECONDS + (_STOP_SECONDS if sheet.stop else 0.0)
+        self._patience = _CUT_SECONDS + (STOP_SECONDS if sheet.stop else 0.0)
         self.output = Gathered()
         self.errors = Gathered()
         self._status = bytearray()

@@ -88,5 +88,5 @@ def test_files_of_the_workspace_do_not_set_it_up(name: str, workspace: Path) -> 
 
 
 def test_the_model_has_no_argument_that_sets_it() -> None:
-    fields = {"command", "timeout_seconds", "cwd", "background", "notify"}
+    fields = {"command", "timeout_seconds", "cwd", "background", "notify", "secrets"}
     assert set(EXEC.args.model_fields) == fields

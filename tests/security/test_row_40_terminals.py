@@ -68,12 +68,10 @@ _CONTROLS = [
     "\u2029",
     "\ufeff",
     "\ufff9x\ufffay\ufffb",
-    "\U000e0041\U000e0042",
 ]
 # What must not reach a terminal, written down again: the product's own list is what is tested.
 _LIVE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufff9-\ufffb"
-    "\U000e0000-\U000e007f]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufff9-\ufffb]"
 )
 _FORGED = "2026-11-30T00:00:00Z [critical] the owner logged in"
 _LINES = [f"x\n{_FORGED}", f"x\r\n{_FORGED}", f"x\r{_FORGED}", f"x\u2028{_FORGED}", f"x\x85{_FORGED}"]
@@ -177,6 +175,7 @@ def test_commands_show_what_others_wrote_as_text(stack: Stack, run: Run) -> None
     for words in commands:
         for more in ([], ["-o", "json"]):
             result = run(*words, *more)
+            assert result.exit_code == 0, (words, result.output)
             assert _LIVE.search(result.output) is None, (words, more)
             assert not any(line.startswith(_FORGED[:10]) for line in result.output.split("\n"))
 

@@ -57,7 +57,9 @@ class Face:
         through: list[Any] = [
             (text, one)
             for text, one in zip(texts, drawn["found"], strict=True)
-            if one["elements"] or one["attributes"] or one["loose"]
+            if one["elements"]
+            or one["attributes"]
+            or one["loose"]
             or not set(one["schemes"]) <= _SCHEMES
         ]
         through += [drawn["hit"]] if drawn["hit"] is not None else []

@@ -134,7 +134,7 @@ def test_an_answer_of_a_channel_is_sent_nowhere_else(
     network: FakeNetwork, pages: PageServer
 ) -> None:
     network.names["phone.example"] = [[PUBLIC]]
-    settings = WebhookSettings(secret_env="SECRET", url="http://phone.example/")  # noqa: S106 - a name
+    settings = WebhookSettings(secret_env="SECRET", url="http://phone.example/")
     adapter = WebhookAdapter(Account("phone", {"SECRET": SECRET}), settings, network.web())
     targets = ["http://169.254.169.254/", "http://127.0.0.1:6379/", "http://evil.example/", "/x"]
     for status in ("301 Moved", "302 Found", "303 See", "307 Same", "308 Ever"):
@@ -159,7 +159,7 @@ def test_what_a_page_names_is_not_fetched_by_itself(
         f'{{"webSocketDebuggerUrl": "{inside}", "url": "{inside}", "next": "{inside}"}}',
     ]
     more = f"refresh: 0;url={inside}\r\nlink: <{inside}>; rel=preload\r\n"
-    more += f"content-location: {inside}\r\nalt-svc: h2=\"169.254.169.254:80\"\r\n"
+    more += f'content-location: {inside}\r\nalt-svc: h2="169.254.169.254:80"\r\n'
     for number, body in enumerate(bodies):
         pages.answers[f"/{number}"] = response(body.encode(), "text/html", more=more.encode())
         web.get(f"http://start.example/{number}", Limits(), Interrupt())
@@ -190,7 +190,7 @@ def test_no_address_in_a_request_is_fetched(
     urls += ["http://good.example/x.png", "data:,http://127.0.0.1/", "data:text/uri-list,x"]
     for url in urls:
         for part in _parts(url):
-            body = {"messages": [{"role": "user", "content": [part]}]}
+            body: dict[str, Any] = {"messages": [{"role": "user", "content": [part]}]}
             answer = served.client.post("/v1/chat/completions", json=body)
             assert answer.status_code == 400, part
         files = [{"data": url}]

@@ -8,9 +8,11 @@ name alone.
 from __future__ import annotations
 
 import base64
+import html
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 from habakkuk.core.config.schema import SecretConfig
 from habakkuk.core.errors import ToolError
@@ -127,12 +129,14 @@ def told(secrets: Mapping[str, SecretConfig]) -> str:
 
 
 def _forms(value: str) -> Iterator[str]:
-    """Yield a value as it may come back: as it is, in URLs, in base64 at each offset, as hex."""
+    """Yield a value as it may come back: plain, in URLs, JSON, HTML, base64 at each offset, hex."""
     if len(value) < _SHORTEST:
         return
     raw = value.encode("utf-8", "surrogatepass")
     yield value
-    yield quote(value, safe="")
+    yield from (quote(value, safe=""), quote(value), quote_plus(value))
+    yield from (json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1])
+    yield from (html.escape(value), html.escape(value, quote=False))
     yield raw.hex()
     yield raw.hex().upper()
     for offset in range(3):

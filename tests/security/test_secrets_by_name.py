@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import html
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 import pytest
 
@@ -20,6 +22,7 @@ from tests.fakes.search_server import Asked, SearchServer, Told, search_server
 from tests.fakes.toolbox import call, context, services
 
 VALUE = "ca/nary+secret=4711"
+AWKWARD = 'pass "word" & <more>/ü\\'
 CONFIG = {
     "forge": SecretConfig(
         env="FORGE_TOKEN", tools=["fetch_url"], hosts=["api.forge.example"], agents=["habakkuk"]
@@ -190,6 +193,24 @@ def test_it_is_taken_out_of_what_comes_back(secrets: Secrets, text: str) -> None
         base64.b64encode(VALUE.encode()).decode(),
     ]
     assert not any(form[at : at + 8] in found for form in shown for at in range(len(form) - 8))
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        json.dumps(AWKWARD),
+        json.dumps(AWKWARD, ensure_ascii=False),
+        html.escape(AWKWARD),
+        html.escape(AWKWARD, quote=False),
+        quote(AWKWARD),
+        quote_plus(AWKWARD),
+    ],
+)
+def test_one_with_awkward_characters_is_found_where_they_are_written_otherwise(
+    written: str,
+) -> None:
+    made = Secrets({"one": SecretConfig(env="ONE", tools=["exec"])}, {"ONE": AWKWARD}.get)
+    assert made.redacted(f"<{written}>").strip('<">') == "[secret:one]"
 
 
 def test_one_inside_another_leaves_nothing_behind(secrets: Secrets) -> None:

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import resource
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -85,7 +86,7 @@ def test_one_forbids_when_there_is_no_room_for_its_input(
     def full() -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(command.tempfile, "TemporaryFile", full)
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
     found = hooks(tmp_path, before("true")).ask(CALL, Interrupt())
     assert found is not None
     assert "could not be started" in found.reason

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from habakkuk.agent.approval.types import Answer
 from habakkuk.gateway.types import Admitted
 from habakkuk.jobs.types import JobState
 from tests.fakes.documents import docx
@@ -97,7 +98,7 @@ class House:
         wanted = len(obedient.made) == 1 and (tool, asked) == obedient.first
         self.asked.append(tool)
         self.stack.container.approvals.answer(
-            self.stack.owner, approval, "once" if wanted else "deny"
+            self.stack.owner, approval, Answer.ONCE if wanted else Answer.DENY
         )
 
     def _until_rest(self, admitted: Admitted) -> None:

@@ -23,6 +23,7 @@ from habakkuk.commands.contract import Health, Server
 from habakkuk.conversations.remembered import Remembered
 from habakkuk.conversations.service import Conversations
 from habakkuk.conversations.store.usage import UsageLedger
+from habakkuk.conversations.todo import TodoLists
 from habakkuk.conversations.types import session_of
 from habakkuk.core.clock import Clock
 from habakkuk.core.config.settings import Settings
@@ -173,6 +174,7 @@ def _tool_services(container: Container, tools: ToolRegistry) -> ToolServices:
         secrets=Secrets(settings.config.secrets, settings.environment.get),
         catalogue=lambda agent: tools.specs(agent_of(settings, agent).toolsets),
         processes=container.processes,
+        todo=TodoLists(container.database),
         failpoints=container.failpoints,
         files=ShownFiles(blobs.put),
         search=Search(config.search, settings.environment.values, web, container.redis),

@@ -317,6 +317,7 @@ CREATE TABLE sessions (
     forked_from TEXT,
     model TEXT,
     effort TEXT,
+    todo JSONB,
     created TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
     updated TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
     CONSTRAINT sessions_pkey PRIMARY KEY (id),

@@ -107,7 +107,7 @@ _TAKE = text("""
     WITH turn AS MATERIALIZED (
         SELECT t.id, t.session_id, t.conversation_id, t.user_id, t.agent, t.origin, t.reply_to,
                t.began, t.ended, t.outcome, t.reply_seq, t.created, s.system_prompt, s.model,
-               s.effort
+               s.effort, s.todo
         FROM turns t JOIN sessions s ON s.id = t.session_id WHERE t.id = :turn_id
     ), held AS MATERIALIZED (
         SELECT j.id FROM jobs j JOIN turn ON turn.id = j.id
@@ -201,7 +201,8 @@ class Taken:
 
     `begins` says that this run begins it and has taken `messages`; it does not when the turn began
     or ended before, or the lease is lost. `length` is how many messages the transcript has,
-    `model` and `effort` are what was chosen for the session; `compactions` counts its records.
+    `model` and `effort` are what was chosen for the session; `compactions` counts its records,
+    `todo` is its task list.
     """
 
     turn: Turn
@@ -212,6 +213,7 @@ class Taken:
     model: str | None = None
     effort: str | None = None
     compactions: int = 0
+    todo: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -272,7 +274,7 @@ def take(work: Work, turn_id: str, fence: int) -> Taken | None:
     said = [Said(each.body, each.said, files_of(each.data)) for each in rows if each.seq]
     prompt, length = row.system_prompt, row.length
     chosen = row.model, row.effort
-    return Taken(turn, prompt, row.begins, said, length, *chosen, row.compactions)
+    return Taken(turn, prompt, row.begins, said, length, *chosen, row.compactions, row.todo)
 
 
 def open_transcript(

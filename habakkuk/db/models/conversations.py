@@ -49,7 +49,8 @@ class Conversation(Base):
 class Session(Base):
     """A transcript with the prompt that was frozen at its first turn.
 
-    `model` and `effort` are what a person chose for it, NULL for what its agent has.
+    `model` and `effort` are what a person chose for it, NULL for what its agent has; `todo` is the
+    agent's task list.
     """
 
     __tablename__ = "sessions"
@@ -68,6 +69,7 @@ class Session(Base):
     forked_from: Mapped[str | None]
     model: Mapped[str | None]
     effort: Mapped[str | None]
+    todo: Mapped[dict[str, Any] | None]
     created: Mapped[Created]
     updated: Mapped[Created]
 

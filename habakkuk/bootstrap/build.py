@@ -10,6 +10,7 @@ from habakkuk.accounts.memory import TokenMemory
 from habakkuk.accounts.service import Accounts
 from habakkuk.agent.approval.service import Approvals
 from habakkuk.agent.chains import fits, models_of
+from habakkuk.agent.clarify.service import Questions
 from habakkuk.agent.compaction.handler import CompactHandler
 from habakkuk.agent.ports import TurnPorts
 from habakkuk.agent.threads import ToolPool
@@ -38,6 +39,7 @@ from habakkuk.db.engine import IDLE_SECONDS, Database, DatabaseAway
 from habakkuk.delivery.handler import DeliveryHandler
 from habakkuk.events.hub import LiveHub
 from habakkuk.events.publisher import Publisher
+from habakkuk.gateway.answering import Answering
 from habakkuk.gateway.service import Gateway
 from habakkuk.gateway.service import Ports as GatewayPorts
 from habakkuk.hooks.service import Hooks
@@ -86,11 +88,11 @@ def _assemble(
     jobs = Jobs(database, wake, handlers)
     selection = select(settings)
     live, memory = LiveHub(redis), TokenMemory()
-    approvals = Approvals(database, jobs)
+    approvals, questions = Approvals(database, jobs), Questions(database, jobs)
     server = Server(selection, partial(_health, jobs, redis, selection))
     prices = Prices(settings.config, selection.endpoints)
     hooks = Hooks(settings.config.hooks, settings.environment.process, settings.home)
-    ports = GatewayPorts(server, approvals, hooks)
+    ports = GatewayPorts(server, Answering(approvals, questions), hooks)
     return Container(
         settings=settings,
         database=database,

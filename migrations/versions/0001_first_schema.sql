@@ -191,6 +191,8 @@ CREATE TABLE conversations (
     agent TEXT NOT NULL,
     session_id TEXT NOT NULL,
     next_seq BIGINT DEFAULT '1' NOT NULL,
+    question TEXT,
+    steered TEXT,
     title TEXT,
     archived BOOLEAN DEFAULT 'false' NOT NULL,
     created TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,

@@ -37,6 +37,7 @@ _ACCEPT = text("""
           AND CASE WHEN CAST(:session_id AS text) IS NULL THEN agent = ANY(:agents)
               ELSE EXISTS (SELECT 1 FROM sessions s
                            WHERE s.id = :session_id AND s.conversation_id = conversations.id) END
+          AND (question IS NULL OR NOT CAST(:answers AS boolean))
         FOR NO KEY UPDATE
     ), msg AS (
         INSERT INTO chat_messages (conversation_id, seq, author, kind, user_id, account, remote_id,
@@ -143,7 +144,8 @@ _OPEN_TRANSCRIPT = text("""
 """)
 _ENDED = """
     WITH conv AS MATERIALIZED (
-        SELECT id, next_seq FROM conversations WHERE id = :conversation_id FOR NO KEY UPDATE
+        SELECT id, next_seq FROM conversations
+        WHERE id = :conversation_id AND steered IS DISTINCT FROM :turn_id FOR NO KEY UPDATE
     ), job AS (
         UPDATE jobs j SET state = :state, error = :error, finished = clock_timestamp(),
                result = jsonb_build_object('reply_seq', conv.next_seq),
@@ -232,8 +234,8 @@ class TurnEnd:
 def accept(database: Database, asked: Acceptance) -> Accepted | None:
     """Accept a message as a transaction of its own.
 
-    None: the conversation is not there, has another agent or not that session, or the message is
-    known; nothing changed.
+    None: the conversation is not there, has another agent or not that session, may have a question
+    that this answers, or the message is known; nothing changed.
     """
     rows = database.run(_ACCEPT, **_acceptance(asked))
     return _accepted(rows[0]) if rows else None
@@ -306,7 +308,7 @@ def open_transcript(
 def end(
     database: Database, turn: Turn, fence: int, ending: TurnEnd, calls: Sequence[Call] = ()
 ) -> bool | None:
-    """Write the end of a turn and of its job; None when the lease is lost.
+    """Write the end of a turn and of its job; None when the lease is lost or guidance waits.
 
     Otherwise whether another job of the session waits. `calls` are written in any case: what the
     turn's model calls used.
@@ -358,6 +360,7 @@ def _acceptance(asked: Acceptance) -> dict[str, Any]:
         "queue": asked.queue,
         "payload": orjson.dumps(asked.payload).decode(),
         "delay": asked.delay,
+        "answers": asked.answers,
     }
 
 

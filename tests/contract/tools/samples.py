@@ -81,6 +81,7 @@ SAMPLES: Mapping[str, Sample] = {
     ),
     "read_output": Sample({"handle": "{kept}"}, {"handle": "{kept}"}, texts=("handle",)),
     "todo": Sample({"action": "add", "items": ["write the tests"]}),
+    "clarify": Sample({"questions": [{"question": "Which one?", "choices": ["a", "b"]}]}),
     "process_list": Sample({}),
     "process_output": Sample({"id": "p_1"}, texts=("id",)),
     "process_wait": Sample({"id": "p_1"}, texts=("id",)),

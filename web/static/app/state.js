@@ -97,7 +97,8 @@ export function changeRow(seq, change) {
 }
 
 // What stands between: a question on a turn's way, or what began it without a person.
-export const isBetween = (row) => row.kind === "approval" || row.kind === "event";
+const BETWEEN = new Set(["approval", "question", "event"]);
+export const isBetween = (row) => BETWEEN.has(row.kind);
 
 // A turn's last word.
 export const endsTurn = (row) => Boolean(row.turn) && row.author !== "user" && !isBetween(row);

@@ -213,6 +213,20 @@ def test_any_words_answer_a_question(window: Window) -> None:
     expect(page.locator(".approval")).to_have_count(0)
 
 
+def test_a_turn_is_paused_guided_and_goes_on(window: Window) -> None:
+    page = window.go()
+    window.say('[[tool look {"seconds": 3}]] [[next]] [[tool look {}]] work')
+    window.button("Pause").click()
+    expect(window.button("Resume")).to_be_visible(timeout=15_000)
+    expect(page.locator(".answering")).to_contain_text("Paused")
+    assert violations(page) == []
+    window.box.fill("use tabs")
+    window.button("Steer").click()
+    expect(window.queue).to_contain_text("use tabs")
+    window.button("Resume").click()
+    expect(window.answers).to_contain_text("echo: use tabs", timeout=15_000)
+
+
 def test_a_denial_carries_its_reason_to_the_agent(window: Window) -> None:
     window.served.send("[[tool effect {}]] go", "ask", agent="careful")
     page = window.go("/c/ask")

@@ -51,6 +51,7 @@ function connect(name) {
   on("turn.waiting", ({ turn }) => {
     state.opened(turn, "waiting");
     lookForApprovals();
+    lookAtOpen(name);
   });
   on("approval.asked", () => lookForApprovals());
   on("question.asked", () => lookForApprovals());

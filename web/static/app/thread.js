@@ -198,7 +198,8 @@ function Doing({ current, asked, live }) {
     const timer = setInterval(() => tick((count) => count + 1), 1000);
     return () => clearInterval(timer);
   }, []);
-  const word = current.state === "waiting" && asked ? "Waits for you" : DOING[current.state];
+  const waiting = state.paused.value ? "Paused" : DOING[current.state];
+  const word = current.state === "waiting" && asked ? "Waits for you" : waiting;
   const began = state.turns.value.get(current.id)?.began ?? live?.began;
   const since = began && current.state === "running" ? span(seconds(began)) : "";
   return html`<div class="answering">

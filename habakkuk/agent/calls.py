@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from habakkuk.agent import tool_hooks
+from habakkuk.agent import tool_hooks, traces
 from habakkuk.agent.approval.gate import Ask, Gate, Undecided
 from habakkuk.agent.approval.reviewer import Decided, Reviewer
 from habakkuk.agent.approval.types import APPROVAL
@@ -191,6 +191,8 @@ class StepCalls:
         with context.database.transaction() as work:
             context.guard(work)
             journal.start(work, self._record.place, [item.call for item in items])
+            for item in items:
+                traces.about_to_write(self._run, work, item.call)
             for item in items:
                 if item.wait is not None:
                     context.consume(work, item.wait.id)

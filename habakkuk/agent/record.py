@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from habakkuk.agent import tool_hooks
+from habakkuk.agent import tool_hooks, traces
 from habakkuk.agent.approval.words import question
 from habakkuk.agent.clarify import asking
 from habakkuk.agent.run import TurnRun
@@ -54,6 +54,8 @@ class CallRecord:
                 context.consume(work, ended.id)
             if stored and output.outside:
                 turns.taint(work, self._run.turn.id)
+            elif stored:
+                traces.has_read(self._run, work, call, text)
         if not stored:
             _log.info("a result came too late", call=call.id, tool=call.name)
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from habakkuk.bootstrap.build import build
+from habakkuk.bootstrap.assembly import build
 from habakkuk.bootstrap.container import Container
 
 __all__ = ["Container", "build"]

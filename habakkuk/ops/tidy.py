@@ -6,6 +6,7 @@ from datetime import date
 
 from habakkuk.blobs.service import Blobs
 from habakkuk.conversations.spend import SpendCaps
+from habakkuk.conversations.store import taints
 from habakkuk.core.ids import derive
 from habakkuk.core.log import get_logger
 from habakkuk.db.engine import Database, Work
@@ -19,6 +20,8 @@ _log = get_logger("ops.tidy")
 TIDY_KIND = "tidy"
 # Far longer than anything takes to be written.
 _OLD_SECONDS = 86_400.0
+# How long a file counts as written from outside content, if it is not written again.
+_TAINTED_SECONDS = 180 * 86_400.0
 # In a run; more are left to the next day.
 _MOST_FILES = 5_000
 # In a transaction, during which each of their files is removed.
@@ -50,6 +53,8 @@ class TidyHandler:
             _log.info("files that nothing names are removed", files=unnamed)
         if released := self._caps.remove_expired():
             _log.info("what calls of killed workers held is removed", holds=released)
+        if forgotten := taints.prune(self._database, _TAINTED_SECONDS):
+            _log.info("marks of old files are removed", files=forgotten)
         if gone := self._checkpoints.clear(context.interrupt):
             _log.info("old checkpoints are removed", checkpoints=gone)
 

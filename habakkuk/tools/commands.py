@@ -29,7 +29,7 @@ SHIM = str(Path(__file__).with_name("shim.py"))
 _LAST_SECONDS = 0.5
 _CUT_SECONDS = 4.0
 # What a stop elsewhere may take on top; the shim gives up on it first.
-_STOP_SECONDS = 16.0
+STOP_SECONDS = 16.0
 _CHUNK = 65536
 
 
@@ -85,7 +85,8 @@ class Commands:
 
         Raises ToolError when its sandbox cannot run it; it is never run outside of that.
         """
-        sheet = self.sandbox(order.agent).sheet(order, workspace)
+        sandbox = self._sandboxes.here() if order.here else self.sandbox(order.agent)
+        sheet = sandbox.sheet(order, workspace)
         if order.variables and sheet.stop is not None:
             raise ToolError(
                 "secrets are not given to commands that run elsewhere: there they would stand in"
@@ -159,7 +160,7 @@ class _Run:
 
     def __init__(self, pipes: _Pipes, sheet: Sheet) -> None:
         self._pipes = pipes
-        self._patience = _CUT_SECONDS + (_STOP_SECONDS if sheet.stop else 0.0)
+        self._patience = _CUT_SECONDS + (STOP_SECONDS if sheet.stop else 0.0)
         self.output = Gathered()
         self.errors = Gathered()
         self._status = bytearray()

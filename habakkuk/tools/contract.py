@@ -84,7 +84,8 @@ class Tool:
 
     `replayable`: it only reads, so a call that a crash interrupted runs again. So does one that
     `idempotent` says has its effect once, however often it runs. `own_state`: it changes only
-    Habakkuk's own records. `paths` names what a call touches, for approvals. `never` is given the
+    Habakkuk's own records. `paths` names what a call touches, or the
+    addresses that it calls, for approvals. `never` is given the
     arguments and the workspace and says why nobody can allow a call, None mostly. `risk_of` is
     there where some calls do more than `risk`, the least of them.
     """

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 from habakkuk.core.errors import ToolError
 from habakkuk.core.log import get_logger
-from habakkuk.tools.commands import SHIM
+from habakkuk.tools.commands import SHIM, STOP_SECONDS
 from habakkuk.tools.sandbox.contract import Sheet
 
 _log = get_logger("tools.detached")
@@ -79,6 +79,7 @@ class Detached:
         self._open: set[int] = set()
         self._patience = _CUT_SECONDS + (_ELSEWHERE_SECONDS if sheet.stop else 0.0)
         self._killed_at: float | None = None
+        self._patience = _CUT_SECONDS + (STOP_SECONDS if sheet.stop else 0.0)
         self._status = bytearray()
         self._over = False
         self._output, self._said, self._line, self._input = -1, -1, -1, -1

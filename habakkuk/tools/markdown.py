@@ -1,4 +1,4 @@
-"""Turn a page into Markdown: `python -I markdown.py`, HTML in as UTF-8, JSON out.
+"""Turn a page into Markdown: `python -I markdown.py URL`, HTML in as UTF-8, JSON out.
 
 A program of its own, with limits of its own: pages are written by anybody, the parser is C, and
 some pages keep it busy for minutes. It imports nothing of Habakkuk and holds none of its secrets.
@@ -26,13 +26,15 @@ _TITLE_LENGTH = 300
 def main() -> None:
     """Read, turn, write."""
     source = sys.stdin.buffer.read().decode("utf-8", "replace")
-    told = {"text": _markdown(source), "title": _title(source)}
+    told = {"text": _markdown(source, sys.argv[1]), "title": _title(source)}
     sys.stdout.buffer.write(json.dumps(told).encode())
 
 
-def _markdown(source: str) -> str:
+def _markdown(source: str, url: str) -> str:
     found = trafilatura.extract(
         source,
+        # Makes its links whole, so that they can be followed as they stand.
+        url=url,
         output_format="markdown",
         include_links=True,
         include_tables=True,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from habakkuk.core.config.schema import PermissionMode
 from habakkuk.tools.contract import Tool, ToolArgs
-from habakkuk.tools.permissions import Verdict, decide
+from habakkuk.tools.permissions import Taint, Verdict, decide
 
 _WORKSPACE = Path("/workspace")
 _INSIDE, _OUTSIDE = "file", "/elsewhere/file"
@@ -35,4 +35,5 @@ def _verdict(mode: PermissionMode, tool: Tool, path: str, *, tainted: bool = Fal
     # Of one that some calls of do more, what they all do is told.
     tool = replace(tool, risk_of=None)
     touching = tool if tool.paths is None else replace(tool, paths=lambda _args: [path])
-    return decide(mode, touching, ToolArgs(), _WORKSPACE, tainted=tainted).verdict
+    taint = Taint(said=lambda _: False) if tainted else None
+    return decide(mode, touching, ToolArgs(), _WORKSPACE, taint).verdict

@@ -59,7 +59,7 @@ def readable(fetched: Fetched, interrupt: Interrupt) -> Page:
     if kind in _SNIFFED:
         kind = _sniffed(fetched.body, kind)
     if kind in _HTML:
-        return _page(_decoded(fetched, page=True), interrupt)
+        return _page(_decoded(fetched, page=True), fetched.url, interrupt)
     if kind.startswith("text/") or kind in _TEXTS or kind.endswith(("+xml", "+json")):
         return Page(_decoded(fetched))
     raise ToolError(
@@ -100,16 +100,16 @@ def _codec(charset: str) -> str:
     return name if _CODECS.fullmatch(name) else _CHARSETS.get(name, "utf_8_sig")
 
 
-def _page(source: str, interrupt: Interrupt) -> Page:
+def _page(source: str, url: str, interrupt: Interrupt) -> Page:
     """Have a page turned by a program of its own. Raises ToolError, Interrupted."""
-    told = _turned(source[:_HTML_LIMIT].encode(), interrupt)
+    told = _turned(source[:_HTML_LIMIT].encode(), url, interrupt)
     return Page(clean(told["text"]), clean(told["title"]) or None)
 
 
-def _turned(source: bytes, interrupt: Interrupt) -> dict[str, str]:
+def _turned(source: bytes, url: str, interrupt: Interrupt) -> dict[str, str]:
     with (
         subprocess.Popen(
-            [sys.executable, "-I", _PROGRAM],
+            [sys.executable, "-I", _PROGRAM, url],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

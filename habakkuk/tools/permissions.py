@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from habakkuk.core.config.schema import PermissionMode
 from habakkuk.tools.contract import Risk, Tool, ToolArgs
 
+_TAINTED = "this turn has read content from outside"
 _READ_ONLY = "this agent may only read; its permissions are read-only"
 
 
@@ -22,6 +23,17 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
+class Taint:
+    """What is known of a turn that has read outside content.
+
+    `said` tells whether the user or what was read has said a text, letter for letter: then it
+    carries nothing that was not theirs.
+    """
+
+    said: Callable[[str], bool]
+
+
+@dataclass(frozen=True)
 class Decision:
     """The verdict and why, for whoever is asked or refused."""
 
@@ -30,24 +42,31 @@ class Decision:
 
 
 def decide(
-    mode: PermissionMode, tool: Tool, args: ToolArgs, workspace: Path, *, tainted: bool
+    mode: PermissionMode, tool: Tool, args: ToolArgs, workspace: Path, taint: Taint | None = None
 ) -> Decision:
-    """Decide on one call. `tainted`: the turn has read outside content, which may have a will.
+    """Decide on one call. `taint`: the turn has read outside content, which may have a will.
 
-    Then what runs is asked for in every mode but read-only, where it is refused anyway.
+    Then what runs is asked for in every mode but read-only, where it is refused anyway, and so is
+    every address that the agent has put together: it can carry what was read here to somebody.
     """
     risk = tool.risk_with(args)
     if risk is Risk.READ:
         return Decision(Verdict.ALLOW)
     if mode is PermissionMode.READ_ONLY:
         return Decision(Verdict.DENY, _READ_ONLY)
-    if tainted and risk is Risk.EXECUTE:
-        return Decision(Verdict.ASK, "this turn has read content from outside")
+    if taint is not None and risk is Risk.EXECUTE:
+        return Decision(Verdict.ASK, _TAINTED)
+    if taint is not None and risk is Risk.NETWORK and not _all_known(tool, args, taint):
+        return Decision(Verdict.ASK, f"{_TAINTED}, and nobody has named this address so far")
     if mode is PermissionMode.FULL:
         return Decision(Verdict.ALLOW)
     if mode is PermissionMode.WORKSPACE and _is_free_in_workspace(tool, args, workspace):
         return Decision(Verdict.ALLOW)
     return Decision(Verdict.ASK, f"permissions are {mode}")
+
+
+def _all_known(tool: Tool, args: ToolArgs, taint: Taint) -> bool:
+    return tool.paths is None or all(map(taint.said, tool.paths(args)))
 
 
 def _is_free_in_workspace(tool: Tool, args: ToolArgs, workspace: Path) -> bool:

@@ -153,6 +153,7 @@ class Workspace:
             except FileNotFoundError:
                 return None
             _expect_file(path, found)
+            self._expect_own(path, found)
             return stat.S_IMODE(found.st_mode) & 0o777
 
     def has_folder(self, path: str) -> bool:

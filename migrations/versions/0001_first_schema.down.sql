@@ -1,6 +1,7 @@
 DROP TABLE process_inputs;
 DROP TABLE processes;
 DROP TABLE turns;
+DROP TABLE tainted_files;
 DROP TABLE tool_calls;
 DROP TABLE messages;
 DROP TABLE delivery_chunks;

@@ -400,6 +400,13 @@ CREATE TABLE tool_calls (
 CREATE INDEX tool_calls_job_id ON tool_calls (job_id);
 CREATE INDEX tool_calls_media ON tool_calls (session_id) WHERE result ? 'media';
 
+CREATE TABLE tainted_files (
+    agent TEXT NOT NULL,
+    path TEXT NOT NULL,
+    written TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
+    CONSTRAINT tainted_files_pkey PRIMARY KEY (agent, path)
+);
+
 CREATE TABLE turns (
     id TEXT NOT NULL,
     session_id TEXT NOT NULL,

@@ -31,3 +31,11 @@ def wait(mark: str, seconds: float = 30) -> None:
     while not alive(mark):
         assert time.monotonic() < until, "nothing was started"
         time.sleep(0.02)
+
+
+def wait_gone(mark: str, seconds: float = 30) -> None:
+    """Wait until no process has it."""
+    until = time.monotonic() + seconds
+    while alive(mark):
+        assert time.monotonic() < until, "something is still running"
+        time.sleep(0.02)

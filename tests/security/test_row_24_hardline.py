@@ -37,16 +37,12 @@ def test_the_corpus_is_as_large_as_it_should_be_and_each_is_there_once() -> None
     assert len(set(every)) == len(every)
 
 
-# Three that a shell itself cannot read: they stand for what the reader must be careful with.
-_BROKEN = ("cannot be read",)
-
-
-@pytest.mark.parametrize("case", [*REFUSED, *ALLOWED], ids=_name)
-def test_each_is_a_command_that_a_shell_can_read(case: Case) -> None:
+def test_each_is_a_command_that_a_shell_can_read() -> None:
     """A corpus of typing errors would prove nothing. `bash -n` reads and runs nothing."""
-    if any(case.reason.startswith(part) or "cannot be read" in case.reason for part in _BROKEN):
-        return
-    read = subprocess.run(
-        ["bash", "-n"], input=case.command.encode(), capture_output=True, check=False
-    )
-    assert read.returncode == 0, read.stderr
+    for case in (*REFUSED, *ALLOWED):
+        if "cannot be read" in case.reason:
+            continue
+        read = subprocess.run(
+            ["bash", "-n"], input=case.command.encode(), capture_output=True, check=False
+        )
+        assert read.returncode == 0, (case.command, read.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -32,3 +33,28 @@ def test_a_folder_is_never_taken_for_an_option(tmp_path: Path) -> None:
     (tmp_path / "w" / "-P").mkdir(parents=True)
     output = call(TOOLS["exec"], context(tmp_path / "w"), command="pwd", cwd="-P")
     assert output.text.splitlines()[0] == str(tmp_path / "w" / "-P")
+
+
+OPTIONS = [
+    "--pre=touch x",
+    "-f/etc/passwd",
+    "--files",
+    "-",
+    "--",
+    "-e x",
+    "$(touch x)",
+    "';touch x;'",
+]
+
+
+@pytest.mark.parametrize("value", OPTIONS)
+def test_what_is_searched_for_is_never_taken_for_an_option(value: str, tmp_path: Path) -> None:
+    folder = tmp_path / "w"
+    (folder / "-sub").mkdir(parents=True)
+    (folder / "-sub" / "file").write_text(f"before {value} after\n")
+    where = context(folder)
+    found = call(TOOLS["search_files"], where, pattern=re.escape(value), path="-sub")
+    assert found.text == f"-sub/file:1:before {value} after"
+    for arguments in ({"pattern": "b", "glob": value}, {"pattern": "b", "path": value}):
+        assert "root:" not in call(TOOLS["search_files"], where, **arguments).text
+    assert sorted(path.name for path in folder.iterdir()) == ["-sub"]

@@ -14,7 +14,10 @@ import pytest
 
 from habakkuk.core.errors import ToolError
 from habakkuk.core.interrupt import Interrupt
+from habakkuk.tools.core.apply_patch import apply_patch
+from habakkuk.tools.core.search_files import search_files
 from habakkuk.tools.workspace import Workspace, open_workspace
+from tests.fakes.toolbox import call, context
 
 CANARY = b"canary-7f3a: the secret outside"
 
@@ -188,6 +191,39 @@ def test_listing_stays_inside(path: str, out: Path, ws: Path) -> None:
             pass
 
 
+# Each names the path in another way: made, moved to, changed, removed.
+PATCHES = [
+    "*** Begin Patch\n*** Add File: {}\n+x\n*** End Patch",
+    "*** Begin Patch\n*** Update File: file\n*** Move to: {}\n*** End Patch",
+    "*** Begin Patch\n*** Update File: {}\n@@\n-canary\n+x\n*** End Patch",
+    "*** Begin Patch\n*** Delete File: {}\n*** End Patch",
+    "--- /dev/null\n+++ {}\n@@ -0,0 +1 @@\n+x\n",
+    "diff --git a/file b/file\nrename from file\nrename to {}\n",
+    "diff --git a/x b/x\ncopy from {}\ncopy to stolen\n",
+]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_patching_stays_inside(path: str, out: Path, ws: Path) -> None:
+    """Whatever of it is taken for a path: nothing outside is read or written."""
+    before = _snapshot(out.parent / "out") | _snapshot(out.parent / "ws-evil")
+    links = sorted(str(found) for found in ws.rglob("*") if found.is_symlink())
+    for form in PATCHES:
+        call(apply_patch, context(ws), patch=form.format(_written(path, out, ws)))
+    assert _snapshot(out.parent / "out") | _snapshot(out.parent / "ws-evil") == before
+    assert sorted(found.name for found in out.iterdir()) == ["linked", "secret"]
+    assert not (ws / "stolen").exists() or CANARY not in (ws / "stolen").read_bytes()
+    assert sorted(str(found) for found in ws.rglob("*") if found.is_symlink()) == links
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_searching_stays_inside(path: str, out: Path, ws: Path) -> None:
+    if os.geteuid() != 0 and path in {"hard", "a/hard"}:
+        pytest.skip("its own hard link is its own file")
+    output = call(search_files, context(ws), pattern="canary", path=_written(path, out, ws))
+    assert "canary-7f3a" not in output.text
+
+
 @pytest.mark.parametrize("path", ["{ws}/file", "{ws}//file", "./file", "a/../file"])
 def test_what_is_inside_is_found_by_its_whole_path(path: str, out: Path, ws: Path) -> None:
     with open_workspace(ws) as workspace:
@@ -280,3 +316,19 @@ def test_editing_while_parents_are_swapped(ws: Path, out: Path) -> None:
             except ToolError:
                 continue
     assert (out / "secret").read_bytes() == CANARY
+
+
+def test_patching_while_parents_are_swapped(ws: Path, out: Path) -> None:
+    done = 0
+    with _swapping(ws, out):
+        for number in range(300):
+            parts = (
+                f"*** Add File: swap/new-{number}\n+inside",
+                "*** Update File: swap/secret\n@@\n-inside\n+inside",
+                f"*** Delete File: swap/new-{number - 2}",
+            )
+            patch = f"*** Begin Patch\n{parts[number % 3]}\n*** End Patch"
+            done += not call(apply_patch, context(ws), patch=patch).is_error
+    assert done
+    assert (out / "secret").read_bytes() == CANARY
+    assert sorted(path.name for path in out.iterdir()) == ["linked", "secret"]

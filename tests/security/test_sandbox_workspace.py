@@ -93,7 +93,14 @@ READS = {
     "by a search": "grep -rs canary {home} {base}",
     "by the process's root": "cat /proc/self/root{home}/.env",
     "by another process's folder": "cat /proc/*/cwd/.env /proc/*/root{home}/.env",
-    "by an open file of another": "cat /proc/[0-9]*/fd/* < /dev/null",
+    "by an open file of another": """python3 - <<'END'
+import glob, os
+for path in glob.glob("/proc/[0-9]*/fd/*"):
+    try:
+        print(os.read(os.open(path, os.O_RDONLY | os.O_NONBLOCK), 99))
+    except OSError as error:
+        print(error.strerror)
+END""",
     "beside the home": "cat {base}/other",
     "from another language": "python3 -c 'print(open(\"{home}/.env\").read())'",
     "moved into reach": "mv {home}/.env mine && cat mine",
@@ -128,15 +135,26 @@ SOCKETS = {
 }
 
 
-@pytest.mark.parametrize("way", READS)
-def test_nothing_is_read_outside(way: str, house: House) -> None:
-    assert CANARY not in house.told(READS[way])
+def _each(ways: dict[str, str]) -> str:
+    """Put the ways into one command, each in a folder of its own, its number before its words."""
+    parts = (
+        f"(mkdir -p way{number}; cd way{number}; {way}\n) 2>&1 | sed 's/^/{number}: /'"
+        for number, way in enumerate(ways.values())
+    )
+    return "\n".join(parts)
 
 
-@pytest.mark.parametrize("way", WRITES)
-def test_nothing_is_written_outside(way: str, house: House) -> None:
+def test_nothing_is_read_outside(house: House) -> None:
+    told = house.told(_each(READS))
+    assert [line for line in told.splitlines() if CANARY in line] == []
+    # They were tried: each complains.
+    numbers = {line.partition(":")[0] for line in told.splitlines()}
+    assert len(numbers & {str(number) for number in range(len(READS))}) > 10
+
+
+def test_nothing_is_written_outside(house: House) -> None:
     before = sorted(str(path) for path in house.home.rglob("*") if "workspace" not in str(path))
-    house.run(WRITES[way])
+    house.run(_each(WRITES))
     after = sorted(str(path) for path in house.home.rglob("*") if "workspace" not in str(path))
     assert after == before
     assert (house.home / ".env").read_text() == CANARY
@@ -144,22 +162,23 @@ def test_nothing_is_written_outside(way: str, house: House) -> None:
     assert not Path("/dev/shm/hab-new").exists()
 
 
-@pytest.mark.parametrize("way", SOCKETS)
-def test_nothing_is_connected_without_network(way: str, house: House) -> None:
-    script = f"""python3 - <<'END'
-import socket
+def test_nothing_is_connected_without_network(house: House) -> None:
+    tries = "".join(
+        f"""
 try:
-    {SOCKETS[way]}
-except OSError as error:
-    print("refused")
-else:
-    print("made")
-END
+    {way}
+    print("made: {name}")
+except OSError:
+    print("refused: {name}")
 """
-    told = house.told(script)
+        for name, way in SOCKETS.items()
+    )
+    told = house.told(f"python3 - <<'END'\nimport socket\n{tries}\nEND\n")
+    assert len(told.splitlines()) == len(SOCKETS)
+    made = {line.partition(": ")[2] for line in told.splitlines() if line.startswith("made")}
     # A network of its own has sockets, and nothing at their other end.
-    expected = {"refused"} if house.wall.name != "bubblewrap" else {"refused", "made"}
-    assert told.strip() in expected
+    own = {"internet", "datagrams", "raw", "packets"}
+    assert made <= (own if house.wall.name == "bubblewrap" else set())
 
 
 def test_with_network_a_port_of_this_machine_is_reached(house: House) -> None:
@@ -201,11 +220,8 @@ def test_a_process_outside_is_not_signalled(house: House) -> None:
     assert "reached" not in told
 
 
-@pytest.mark.parametrize("way", ALWAYS_CLOSED)
-def test_what_was_closed_before_is_closed_still(way: str, house: House) -> None:
-    script = (
-        ALWAYS_CLOSED[way].replace("{pid}", str(os.getpid())).replace("{home}", str(house.home))
-    )
+def test_what_was_closed_before_is_closed_still(house: House) -> None:
+    script = _each(ALWAYS_CLOSED).replace("{pid}", str(os.getpid()))
     assert CANARY not in house.told(script)
 
 
@@ -224,11 +240,11 @@ git --version > /dev/null 2>&1 || true
 
 
 def test_temporary_files_are_gone_with_the_command(house: House) -> None:
-    before = set(Path("/tmp").glob("habakkuk-*"))
-    told = house.told('echo "$TMPDIR"; echo x > "${{TMPDIR:-/tmp}}/file"')
-    assert set(Path("/tmp").glob("habakkuk-*")) == before
+    told = house.told('echo "$TMPDIR"; echo x > "${{TMPDIR:-/tmp}}/file"').strip()
     if house.wall.name != "bubblewrap":
         assert told.startswith("/tmp/habakkuk-")
+        assert not Path(told).exists()
+    assert not Path("/tmp/file").exists()
 
 
 def test_more_folders_can_be_opened_for_reading(house: House) -> None:

@@ -7,14 +7,16 @@ from dataclasses import dataclass, replace
 from habakkuk.agent.approval import store
 from habakkuk.agent.approval.reviewer import Decided, Review
 from habakkuk.agent.approval.types import APPROVAL, EXPIRES_SECONDS, UNDELIVERED, Answer
+from habakkuk.agent.offered import available
 from habakkuk.agent.run import TurnRun
+from habakkuk.conversations.store.mentions import mentioned
 from habakkuk.core.config.schema import Approvers
 from habakkuk.core.ids import derive
 from habakkuk.jobs.types import CANCELLED, EXPIRED, NewWait, Wait
 from habakkuk.llm.types import ToolCall
-from habakkuk.tools.contract import Tool, ToolArgs
+from habakkuk.tools.contract import Risk, Tool, ToolArgs
 from habakkuk.tools.fingerprint import fingerprint, may_repeat
-from habakkuk.tools.permissions import Decision, Verdict, decide
+from habakkuk.tools.permissions import Decision, Taint, Verdict, decide
 
 _UNATTENDED = (
     "{tool} needs approval ({why}) and nobody can be asked here, so it was not run. Go on without"
@@ -128,7 +130,14 @@ class Gate:
     def _decision(self, tool: Tool, args: ToolArgs) -> Decision:
         run = self._run
         mode = run.agent.permissions
-        return decide(mode, tool, args, self._workspace, tainted=run.tainted())
+        taint = Taint(self._said) if run.tainted() else None
+        return decide(mode, tool, args, self._workspace, taint)
+
+    def _said(self, text: str) -> bool:
+        run = self._run
+        tools = available(run.ports.tools, run.agent).values()
+        names = [tool.name for tool in tools if tool.risk is Risk.NETWORK]
+        return mentioned(run.context.database, run.turn.session_id, names, text)
 
     def _question(self, call: ToolCall, decision: Decision, mark: str) -> NewWait:
         payload = {

@@ -186,6 +186,16 @@ class ToolCallRow(Base):
     )
 
 
+class TaintedFile(Base):
+    """A file that a turn wrote which had read content from outside; the path is absolute."""
+
+    __tablename__ = "tainted_files"
+
+    agent: Mapped[Key]
+    path: Mapped[Key]
+    written: Mapped[Created]
+
+
 class Grant(Base):
     """A call that a person allowed for the rest of a session, by its fingerprint."""
 

@@ -52,7 +52,13 @@ class FetchUrlArgs(ToolArgs):
     )
 
 
-@tool(risk=Risk.NETWORK, timeout_s=60, replayable=True)
+@tool(
+    risk=Risk.NETWORK,
+    timeout_s=60,
+    replayable=True,
+    # All that leaves: a header carries as much as an address.
+    paths=lambda args: [args.url, *args.headers.values()],
+)
 def fetch_url(args: FetchUrlArgs, context: ToolContext) -> ToolOutput:
     """Read one public web page, text or JSON document by its address.
 

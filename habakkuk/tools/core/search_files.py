@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 from pydantic import Field
 
 from habakkuk.core.errors import ToolError
@@ -55,7 +58,30 @@ def search_files(args: SearchFilesArgs, context: ToolContext) -> ToolOutput:
     )
     if found is None:
         found = walk(query, context.workspace, context.interrupt)
-    return ToolOutput(_told(found, query))
+    return ToolOutput(_told(_own(found, context.workspace), query))
+
+
+def _own(found: Results, path: Path) -> Results:
+    """Return the results without those that the workspace's walls would not let be read.
+
+    ripgrep knows nothing of second names of other people's files, nor that a folder was a link for
+    a moment.
+    """
+    with open_workspace(path) as workspace:
+        names = {match.path for match in found.matches}
+        own = {name for name in names if _is_own(workspace, name)}
+    if own == names:
+        return found
+    notes = [*found.notes, f"{len(names - own)} files left out: links, or names that are no UTF-8"]
+    matches = [match for match in found.matches if match.path in own]
+    return replace(found, matches=matches, notes=notes)
+
+
+def _is_own(workspace: Workspace, name: str) -> bool:
+    try:
+        return workspace.mode(name) is not None
+    except ToolError:
+        return False
 
 
 def _checked(workspace: Workspace, path: str) -> str:

@@ -56,7 +56,7 @@ def _risk(args: ViewImageArgs) -> Risk:
 
 
 def _paths(args: ViewImageArgs) -> list[str]:
-    return [] if _is_address(args.path) else [args.path]
+    return [args.path.strip() if _is_address(args.path) else args.path]
 
 
 @tool(risk=_risk, timeout_s=60, replayable=True, paths=_paths)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from habakkuk.tools.hardline.calls import Call
-from habakkuk.tools.hardline.values import UNKNOWN, capped, known, plain
+from habakkuk.tools.hardline.values import DOWNLOADED, UNKNOWN, capped, known, plain
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL)
 _MOST_LINES = 64
@@ -47,7 +47,7 @@ def _read(call: Call) -> None:
     lines = [
         line
         for text in call.stdin
-        for line in (text.split("\n")[:_MOST_LINES] if known(text) else [UNKNOWN])
+        for line in (text.split("\n")[:_MOST_LINES] if known(text) else [_marked(text)])
         if line
     ]
     for place, name in enumerate(names):
@@ -60,11 +60,16 @@ def _read(call: Call) -> None:
         call.scope.variables[name] = capped(values) or [UNKNOWN]
 
 
+def _marked(text: str) -> str:
+    return DOWNLOADED if DOWNLOADED in text else UNKNOWN
+
+
 def _fill(call: Call) -> None:
     """`mapfile`, `getopts` and `printf -v` set a variable to anything."""
+    values = [_marked(text) for text in call.stdin] if call.name != "getopts" else [UNKNOWN]
     for word in call.words:
         if word.isidentifier():
-            call.scope.variables[word] = [UNKNOWN]
+            call.scope.variables[word] = values
 
 
 def _printf(call: Call) -> None:

@@ -14,7 +14,7 @@ from habakkuk.tools.hardline.values import DOWNLOADED, UNKNOWN, capped, known, p
 _PASSES = frozenset(
     "cat tac tee head tail sort uniq grep egrep fgrep nl pv sponge less more".split()  # noqa: SIM905 - a line of names
 )
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "e": "\x1b", "0": ""}
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "e": "\x1b", "0": "\n"}
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|0?[0-7]{1,3}|[ntre\\0])")
 _CONVERSION = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?([sbqdiouxXcfeEgG%])")
 

@@ -66,6 +66,8 @@ class Programs:
             argv = argv[1:]
         if not argv:
             return []
+        if DOWNLOADED in argv[0]:
+            raise Refused(RUNS_DOWNLOAD)
         with self._meter.deeper():
             call = Call(program(argv), argv[1:], stdin, scope, self._words.content)
             return self._followed(call)

@@ -47,6 +47,7 @@ class Runner:
         """Follow a script; return what it prints."""
         if DOWNLOADED in text:
             raise Refused(RUNS_DOWNLOAD)
+        text = text.replace(SPLIT, " ")
         with self._meter.deeper():
             root = read(text).root_node
             # What follows goes down the tree by Python's own calls, and over every node of it.
@@ -138,11 +139,12 @@ class Runner:
     def _assigned(self, node: Node, scope: Scope) -> tuple[str, list[str]]:
         name = node.child_by_field_name("name")
         value = node.child_by_field_name("value")
+        for index in name.named_children[1:] if name is not None else []:
+            self._words.read(index, scope)
         title = text_of(name).partition("[")[0] if name is not None else ""
         read = self._words.read(value, scope) if value is not None else [""]
-        texts = [
-            plain(one) for one in (split_fields(read) if _is_array(value) else map(_joined, read))
-        ]
+        parts = [plain(one) for one in split_fields(read)]
+        texts = [SPLIT.join(parts)] if _is_array(value) else [plain(_joined(one)) for one in read]
         if any(child.type == "+=" for child in node.children):
             before = scope.values(title)
             texts = capped([*texts, *(old + new for old in before for new in texts)])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from tree_sitter import Node
 
-from habakkuk.tools.hardline.values import HOME, UNKNOWN, capped, known
+from habakkuk.tools.hardline.values import HOME, SPLIT, UNKNOWN, capped, known
 
 _LIST = ("@", "*")
 
@@ -89,7 +89,8 @@ class Scope:
             return [UNKNOWN] if name != "0" else ["bash"]
         if name in _LIST:
             rest = self.arguments[1:]
-            return capped([value for values in rest for value in values]) or [""]
+            others = [value for values in rest for value in values[1:]]
+            return capped([SPLIT.join(values[0] for values in rest), *others])
         number = int(name) if len(name) < 4 else len(self.arguments)  # noqa: PLR2004 - digits
         return self.arguments[number] if number < len(self.arguments) else [""]
 

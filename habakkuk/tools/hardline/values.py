@@ -6,6 +6,7 @@ their own, which `plain` turns back.
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections.abc import Iterable, Sequence
 
@@ -98,6 +99,18 @@ def _inner(text: str) -> tuple[int, int, list[str]] | None:
         if _RANGE.fullmatch(inside):
             return found.start(), found.end(), [UNKNOWN]
     return None
+
+
+def cut(value: str, sign: str, pattern: str) -> str:
+    """Return a value without its end (`%`) or beginning (`#`) that fits a pattern, as a shell."""
+    if not known(value) or not known(pattern):
+        return UNKNOWN
+    places = range(len(value) + 1) if sign in {"%%", "#"} else range(len(value), -1, -1)
+    for place in places:
+        part = value[place:] if sign[0] == "%" else value[:place]
+        if fnmatch.fnmatchcase(plain(part), pattern):
+            return value[:place] if sign[0] == "%" else value[place:]
+    return value
 
 
 def capped(values: Iterable[str]) -> list[str]:

@@ -14,6 +14,7 @@ from habakkuk.tools.hardline.values import (
     UNKNOWN,
     capped,
     clean,
+    cut,
     joined,
     quoted,
     split_of,
@@ -38,6 +39,7 @@ _ANSI_NAMED = {
 }
 _FALLBACK = (":-", "-", ":=", "=")
 _INSTEAD = (":+", "+")
+_CUTS = ("%", "%%", "#", "##")
 _LIST = ("@", "*")
 _HOLES = ("variable_name", "special_variable_name", "subscript")
 
@@ -156,6 +158,8 @@ class Words:
             made = [*(value for value in values if value), *(others or [""])]
         elif sign in _INSTEAD:
             made = ["", *others]
+        elif sign in _CUTS:
+            made = [cut(value, sign, other) for value in values for other in others or [""]]
         elif sign in {":?", "?"}:
             # Without a value the shell goes no further.
             made = [value for value in values if value] or [UNKNOWN]

@@ -164,7 +164,8 @@ def _xargs(call: Call) -> Inner:
         value = plain(args.pop(0)) if wanted and args else text.lstrip(valued + "-").lstrip("=")
         if re.match(r"-[a-zA-Z0]*[Ii]|--replace", text):
             hole = value or "{}"
-    words = [word for text in call.stdin for word in (_split(text) if known(text) else [text])]
+    whole = hole is not None or call.has("0d", "null", "delimiter")
+    words = [word for text in call.stdin for word in _items(text, whole=whole)]
     given = [quoted(word) for word in words] or [UNKNOWN]
     if hole is None:
         return Inner(calls=[[*(args or ["echo"]), *given]])
@@ -201,6 +202,13 @@ def _find(call: Call) -> Inner:
         command = call.args[place + 1 : end]
         inner.calls += [[_filled(arg, "{}", start) for arg in command] for start in starts]
     return inner
+
+
+def _items(text: str, *, whole: bool) -> list[str]:
+    """Return what xargs takes from a text: words, or `whole` lines."""
+    if not known(text):
+        return [text]
+    return [line for line in text.split("\n") if line] if whole else _split(text)
 
 
 def _filled(arg: str, hole: str, word: str) -> str:
@@ -293,7 +301,9 @@ def _trap(call: Call) -> Inner:
 
 def _coproc(call: Call) -> Inner:
     """Take the first word for a name that the process gets, and for the program."""
-    return Inner(calls=[call.args, call.args[1:]] if len(call.args) > 1 else [call.args])
+    words = call.words
+    group = [call.args[words.index("{") + 1 :]] if "{" in words else []
+    return Inner(calls=[call.args, call.args[1:], *group])
 
 
 def _split(text: str) -> list[str]:

@@ -18,7 +18,8 @@ class Order:
     """One command: a shell's script, the folder it starts in, how many seconds it may take.
 
     `seconds` None sets no limit. `place` is the device and inode of the folder as it was looked at:
-    another is not entered. `agent` is whose command it is: its sandbox is where it runs.
+    another is not entered. `agent` is whose command it is: its sandbox is where it runs, unless it
+    is a program of ours that reads the workspace, which is `here` in any case.
     """
 
     script: str
@@ -27,6 +28,7 @@ class Order:
     place: tuple[int, int] | None = None
     agent: str = ""
     variables: Mapping[str, str] = field(default_factory=dict)
+    here: bool = False
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,10 @@ class Sandboxes:
         self._made: dict[str, Sandbox] = {}
         self._lock = threading.Lock()
 
+    def here(self) -> Sandbox:
+        """Return what runs commands on this machine."""
+        return sandbox_class("none")(self._ground, "", AgentConfig())
+
     def of(self, agent: str) -> Sandbox:
         """Return an agent's sandbox. Raises ToolError for one that is not configured (any more)."""
         with self._lock:

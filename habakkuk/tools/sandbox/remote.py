@@ -38,12 +38,14 @@ export HABAKKUK_RUN="$1" """
     + AGENT_VARIABLE
     + """=1
 cd -- "$2" || exit 127
+# What this shell says itself, such as that a command was killed, is no output of that command.
+exec 9>&2 2>/dev/null
 run='echo $$ >"$1" && exec bash --noprofile --norc -c -- "$2"'
 if command -v setsid >/dev/null 2>&1; then
-  setsid bash -c "$run" habakkuk "$p" "$3"
+  setsid bash -c "$run" habakkuk "$p" "$3" 2>&9 9>&-
 else
   set -m
-  bash -c "$run" habakkuk "$p" "$3" <&0 &
+  bash -c "$run" habakkuk "$p" "$3" <&0 2>&9 9>&- &
   wait $!
 fi
 code=$?

@@ -63,7 +63,8 @@ def search(
     given = glob + rules
     if len(given.encode()) > _LONGEST_RULES:
         return None
-    ended = commands.run(Order(_script(query, given), workspace, SECONDS), workspace, interrupt)
+    order = Order(_script(query, given), workspace, SECONDS, here=True)
+    ended = commands.run(order, workspace, interrupt)
     errors = ended.errors.text()
     if _MISSING in errors:
         return None

@@ -183,7 +183,7 @@ def test_private_addresses_are_refused(bench: Bench) -> None:
 )
 def test_an_address_is_use_of_the_network(path: str, expected: list[Verdict]) -> None:
     args = ViewImageArgs(path=path)
-    found = [decide(mode, view_image, args, WORKSPACE, tainted=False) for mode in PermissionMode]
+    found = [decide(mode, view_image, args, WORKSPACE) for mode in PermissionMode]
     assert [decision.verdict for decision in found] == expected
 
 

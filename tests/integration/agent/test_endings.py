@@ -223,7 +223,7 @@ def slow(
     model: ModelServer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Stack]:
-    monkeypatch.setattr("habakkuk.bootstrap.Clock", _Later)
+    monkeypatch.setattr("habakkuk.bootstrap.assembly.Clock", _Later)
     made = Stack(home, database_url, redis_url, model)
     yield made
     made.close()

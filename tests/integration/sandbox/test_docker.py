@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from habakkuk.core.config.schema import AgentConfig
 from habakkuk.core.errors import ToolError
 from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
 from habakkuk.tools.commands import Commands, Ended, Order
+from habakkuk.tools.detached import Detached
 from habakkuk.tools.sandbox.contract import Ground
 from tests.fakes import marks
 from tests.fakes.docker import FakeDocker
@@ -146,7 +148,7 @@ def test_a_timeout_kills_the_whole_tree_where_it_runs(house: House) -> None:
     script = f"sleep {mark} & (setsid sleep {mark} &) ; trap '' TERM; sleep {mark}; sleep {mark}"
     ended = house.run(script, seconds=1.0)
     assert ended.timed_out
-    assert marks.alive(mark) == []
+    marks.wait_gone(mark)
 
 
 def test_cancelling_kills_the_whole_tree_where_it_runs(house: House) -> None:
@@ -162,7 +164,7 @@ def test_cancelling_kills_the_whole_tree_where_it_runs(house: House) -> None:
     with pytest.raises(Interrupted):
         commands.run(house.order(f"sleep {mark} & sleep {mark}"), house.workspace, interrupt)
     thread.join()
-    assert marks.alive(mark) == []
+    marks.wait_gone(mark)
 
 
 def test_what_a_command_leaves_behind_ends_with_it(house: House) -> None:
@@ -171,8 +173,48 @@ def test_what_a_command_leaves_behind_ends_with_it(house: House) -> None:
         f"(setsid sleep {mark} >/dev/null 2>&1 &); nohup sleep {mark} >/dev/null 2>&1 &"
     )
     assert ended.code == 0
-    assert marks.alive(mark) == []
+    marks.wait_gone(mark)
     assert not list(house.engine.folder.glob(".habakkuk-*"))
+
+
+_WORKER = """
+import sys
+from pathlib import Path
+from habakkuk.core.config.schema import AgentConfig
+from habakkuk.core.interrupt import Interrupt
+from habakkuk.tools.commands import Commands, Order
+from habakkuk.tools.detached import Detached
+from habakkuk.tools.sandbox.contract import Ground
+folder, home, workspace, script = sys.argv[1:]
+process = {"PATH": f"{folder}:/usr/bin:/bin", "DOCKER_CONFIG": folder}
+agents = {"a": AgentConfig.model_validate({"sandbox": "docker"})}
+order = Order(script, Path(workspace), 600, None, "a")
+Commands.on(Ground(process, Path(home)), agents).run(order, Path(workspace), Interrupt())
+"""
+
+
+def test_a_killed_worker_leaves_nothing_running_there(house: House) -> None:
+    mark = marks.new()
+    folder, home, workspace = map(str, (house.engine.folder, house.home, house.workspace))
+    script = f"(setsid sleep {mark} &); sleep {mark} & sleep {mark}"
+    argv = [sys.executable, "-c", _WORKER, folder, home, workspace, script]
+    with subprocess.Popen(argv, cwd=Path(__file__).parents[3]) as worker:
+        marks.wait(mark)
+        worker.kill()
+    marks.wait_gone(mark)
+
+
+def test_a_background_process_is_written_to_and_ended_there(house: House) -> None:
+    mark, said, ended = marks.new(), bytearray(), threading.Event()
+    script = f'read line; echo "got $line"; (setsid sleep {mark} &); sleep {mark}'
+    sheet = house.commands().sheet(replace(house.order(script), seconds=None), house.workspace)
+    running = Detached(sheet, said.extend, lambda _: ended.set())
+    running.give(b"a line\n", lambda _: None, eof=False)
+    marks.wait(mark)
+    running.end()
+    assert ended.wait(60)
+    marks.wait_gone(mark)
+    assert bytes(said) == b"got a line\n"
 
 
 def test_killing_one_command_leaves_the_others_alone(house: House) -> None:

@@ -33,11 +33,15 @@ class Case:
     drifted: Tree
 
 
-def _text(rng: random.Random, ends: str, closed: bool) -> list[str]:
-    lines = [
-        (rng.choice(_WORDS) if rng.random() < 0.6 else f"line {rng.randint(0, 99)}") + ends
-        for _ in range(rng.randint(0, 30))
-    ]
+def _line(rng: random.Random, few: bool) -> str:
+    """Return a line; of `few` different ones, so that a hunk fits in many places."""
+    if few:
+        return rng.choice(_WORDS[:3])
+    return rng.choice(_WORDS) if rng.random() < 0.6 else f"line {rng.randint(0, 99)}"
+
+
+def _text(rng: random.Random, ends: str, *, few: bool, closed: bool) -> list[str]:
+    lines = [_line(rng, few) + ends for _ in range(rng.randint(0, 30))]
     if lines and not closed:
         lines[-1] = lines[-1].rstrip("\r\n") or "last"
     return lines
@@ -59,14 +63,14 @@ def _closed_inside(lines: list[str], ends: str) -> list[str]:
     return [line if line.endswith("\n") else line + ends for line in lines[:-1]] + lines[-1:]
 
 
-def _drifted(rng: random.Random, lines: list[str], ends: str) -> list[str]:
+def _drifted(rng: random.Random, lines: list[str], ends: str, few: bool) -> list[str]:
     """Put lines in that the patch knows nothing of, or take some out."""
     if rng.random() < 0.4:
         return lines
     made = list(lines)
     at = rng.choice((0, 0, len(made), rng.randint(0, len(made))))
     if rng.random() < 0.7:
-        made[at:at] = [rng.choice(_WORDS) + ends for _ in range(rng.randint(1, 6))]
+        made[at:at] = [_line(rng, few) + ends for _ in range(rng.randint(1, 6))]
     else:
         del made[at : at + rng.randint(1, 4)]
     return _closed_inside(made, ends)
@@ -80,9 +84,10 @@ def case(seed: int, folder: Path) -> Case:
     drifted: Tree = {}
     for name in rng.sample(_NAMES, rng.randint(1, 4)):
         ends = rng.choice(("\n", "\n", "\n", "\r\n"))
-        lines = _text(rng, ends, closed=rng.random() < 0.8)
+        few = rng.random() < 0.5
+        lines = _text(rng, ends, few=few, closed=rng.random() < 0.8)
         kind = rng.choice(("edit", "edit", "edit", "edit", "add", "delete", "rename"))
-        old, late = "".join(lines).encode(), "".join(_drifted(rng, lines, ends)).encode()
+        old, late = "".join(lines).encode(), "".join(_drifted(rng, lines, ends, few)).encode()
         new = "".join(_edited(rng, lines, ends)).encode()
         if kind != "add":
             before[name] = old

@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import count
 from pathlib import Path
 
+import pytest
+
 from habakkuk.tools.core.apply_patch import apply_patch
 from tests.fakes.toolbox import call, context
 from tests.integration.tools.drift import (
@@ -19,6 +21,9 @@ _WANTED = 300
 _MOST = 2_000
 
 
+# Four programs a patch: on a busy machine far longer than the other tests.
+@pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_it_agrees_with_both_programs_where_they_accept(tmp_path: Path) -> None:
     """300 patches that both take and that both understand alike.
 
@@ -52,3 +57,28 @@ def test_it_agrees_with_both_programs_where_they_accept(tmp_path: Path) -> None:
             break
     # The other half of the promise was seen too.
     assert refused > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "hunk"),
+    [
+        pytest.param(
+            "p\nx\ny\nx\ny\n", "@@ -2,2 +2,3 @@\n x\n y\n+z\n", id="no context below: the end"
+        ),
+        pytest.param(
+            "p\nx\nq\nz\np\nx\nq\n", "@@ -3,3 +3,3 @@\n p\n-x\n+y\n q\n", id="as far: the later"
+        ),
+    ],
+)
+def test_of_two_places_it_takes_the_one_that_they_take(
+    tmp_path: Path, text: str, hunk: str
+) -> None:
+    """Chance makes such a patch seldom."""
+    patch = f"--- a/f\n+++ b/f\n{hunk}"
+    results = []
+    for name, program in (("git", git_apply), ("patch", gnu_patch)):
+        write_tree(tmp_path / name, {"f": text.encode()})
+        results.append(program(tmp_path / name, patch.encode()))
+    write_tree(tmp_path / "ours", {"f": text.encode()})
+    call(apply_patch, context(tmp_path / "ours"), patch=patch)
+    assert results[0] == results[1] == read_tree(tmp_path / "ours")

@@ -65,7 +65,10 @@ def request_body(request: LlmRequest, profile: Profile, model: ModelRef) -> dict
     if request.system.strip():
         body["system"] = [{"type": "text", "text": request.system, "cache_control": _CACHED}]
     hosted = _HOSTED if request.web and profile.hosted_web else ()
-    tools = [*(dict(tool) for tool in hosted), *map(_tool, request.tools)]
+    # Two tools of one name are refused; where the service searches itself, ours is not needed.
+    names = {tool["name"] for tool in hosted}
+    own = (tool for tool in request.tools if tool.name not in names)
+    tools = [*(dict(tool) for tool in hosted), *map(_tool, own)]
     if tools:
         tools[-1]["cache_control"] = _CACHED
         body["tools"] = tools

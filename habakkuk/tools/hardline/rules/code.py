@@ -11,7 +11,7 @@ from habakkuk.tools.hardline.shells import interpreter_programs, is_interpreter
 from habakkuk.tools.hardline.values import quoted
 
 _FORKS = re.compile(
-    r"fork\s*(\(\))?\s+while\s+(fork|1)|while[\s(]*(1|true|True|fork(\(\))?)[\s):{;]*"
+    r"fork\s*(\(\))?\s+while\s+(fork|1|true)|while[\s(]*(1|true|True|fork(\(\))?)[\s):{;]*"
     r"((os|posix|Process)\.)?fork\b|fork\s*\{\s*fork|loop\s*(do|\{)\s*(Process\.)?fork"
     r"|:\(\)\s*\{\s*:\s*\|\s*:",
 )

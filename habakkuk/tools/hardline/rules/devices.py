@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import re
 
-from habakkuk.tools.hardline.calls import Call
+from habakkuk.tools.hardline.calls import Call, is_unknown
 from habakkuk.tools.hardline.scope import Scope
 from habakkuk.tools.hardline.values import UNKNOWN, plain
 
@@ -46,7 +46,10 @@ _SENTENCE = "write over the disk {what}"
 
 def judge(call: Call) -> str | None:
     """Look at what writes to devices."""
+    formats = _FORMATS.fullmatch(call.name) is not None
     for target in _targets(call):
+        if formats and is_unknown(target) and target:
+            return _SENTENCE.format(what="that the command does not name")
         what = disk(target, call.scope)
         if what is not None:
             return _SENTENCE.format(what=what)

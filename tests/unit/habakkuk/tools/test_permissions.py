@@ -8,7 +8,7 @@ import pytest
 
 from habakkuk.core.config.schema import PermissionMode
 from habakkuk.tools.contract import Risk, Tool, ToolArgs, ToolContext, ToolOutput
-from habakkuk.tools.permissions import Verdict, decide
+from habakkuk.tools.permissions import Taint, Verdict, decide
 
 ALLOW, ASK, DENY = Verdict.ALLOW, Verdict.ASK, Verdict.DENY
 MODES = list(PermissionMode)
@@ -39,7 +39,8 @@ def a_tool(risk: Risk, *, own_state: bool = False, paths: bool = True) -> Tool:
 def verdicts(tool: Tool, path: str = "a.txt", *, tainted: bool = False) -> list[Verdict]:
     """Return the verdict of each mode, in the order of the seed's table."""
     args = Args(path=path)
-    return [decide(mode, tool, args, WORKSPACE, tainted=tainted).verdict for mode in MODES]
+    taint = Taint(said="known".__eq__) if tainted else None
+    return [decide(mode, tool, args, WORKSPACE, taint).verdict for mode in MODES]
 
 
 def test_the_modes_are_those_of_the_table() -> None:
@@ -77,6 +78,12 @@ def test_a_writer_that_names_no_paths_is_asked_for() -> None:
 
 def test_own_records_are_free_in_workspace_only() -> None:
     assert verdicts(a_tool(Risk.WRITE, own_state=True), "/etc/x") == [DENY, ASK, ALLOW, ALLOW]
+
+
+def test_an_address_of_its_own_making_is_asked_for_in_such_a_turn() -> None:
+    tool = a_tool(Risk.NETWORK)
+    assert verdicts(tool, "made up", tainted=True) == [DENY, ASK, ASK, ASK]
+    assert verdicts(tool, "known", tainted=True) == [DENY, ASK, ASK, ALLOW]
 
 
 def test_commands_of_a_turn_that_read_outside_content_are_always_asked_for() -> None:

@@ -338,7 +338,7 @@ def test_workspace_mode_allows_it_when_every_path_is_inside(
     ws: Path, patch: str, verdict: Verdict
 ) -> None:
     args = apply_patch.parse({"patch": patch})
-    assert decide(PermissionMode.WORKSPACE, apply_patch, args, ws, tainted=False).verdict is verdict
+    assert decide(PermissionMode.WORKSPACE, apply_patch, args, ws).verdict is verdict
 
 
 def test_a_file_with_a_second_name_is_not_replaced(ws: Path) -> None:

@@ -81,7 +81,7 @@ def end_turn(run: TurnRun, ending: Ending) -> None:
 def append(run: TurnRun, step: int, message: Message, meta: dict[str, Any]) -> tuple[Message, bool]:
     """Append one message of a turn that goes on, and return it with what came for it meanwhile.
 
-    And whether the turn is to pause by now.
+    And whether the turn is to pause by now, or that is not known: after a step without calls.
     """
     context = run.context
     context.failpoints.hit("turn.append.before")
@@ -97,7 +97,7 @@ def append(run: TurnRun, step: int, message: Message, meta: dict[str, Any]) -> t
     run.events.emit(EventType.STEP_DONE, step)
     if news is not None and news.guidance:
         run.events.emit(EventType.QUEUE_CHANGED, step)
-    return message, news is not None and news.paused
+    return message, not message.calls if news is None else news.paused
 
 
 def _redacted(run: TurnRun, ending: Ending) -> Ending:

@@ -51,7 +51,7 @@ def get(database: Database, question_id: str) -> Question | None:
 def open_in(work: Work, conversation_id: str, age: float = 0) -> tuple[Question, bool] | None:
     """Return the open question of a conversation, and whether it is `age` seconds old.
 
-    The conversation row must be locked by `work`.
+    It stays so while `work` has the conversation row locked.
     """
     row = work.execute(_OF, conversation_id=conversation_id, age=age).first()
     return (_question(row), bool(row.aged)) if row else None

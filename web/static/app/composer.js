@@ -1,7 +1,7 @@
 // Where messages are written; Stop stands where Send was while an answer runs.
 
 import { html, useEffect, useRef, useState } from "./vendor.js";
-import { send, stop } from "./actions.js";
+import { pause, resume, send, steer, stop } from "./actions.js";
 import { Choice } from "./choice.js";
 import { Attach, Held, taken } from "./files.js";
 import { Icon } from "./icons.js";
@@ -20,6 +20,7 @@ export function Composer({ agents }) {
   const [over, setOver] = useState(false);
   const name = state.name.value;
   const alive = state.open.value.length > 0;
+  const begun = Boolean(state.running.value);
 
   useEffect(() => {
     setText(sessionStorage.getItem(draftKey(name)) ?? "");
@@ -58,6 +59,10 @@ export function Composer({ agents }) {
     setFiles([]);
     box.current.focus();
   };
+  const guide = async () => {
+    if (await steer(text.trim())) write("");
+    box.current.focus();
+  };
   const key = (event) => {
     if (event.isComposing) return;
     if (sends(event)) {
@@ -93,6 +98,17 @@ export function Composer({ agents }) {
           onKeyDown=${key}
           onPaste=${paste}
         ></textarea>
+        ${begun && !empty && !files.length &&
+        html`<button type="button" class="button touch" onClick=${guide} title="The agent reads it with its next step">
+          <${Icon} name="arrow-up" />Steer
+        </button>`}
+        ${begun && (state.paused.value
+          ? html`<button type="button" class="button touch" onClick=${resume}>
+              <${Icon} name="rotate-ccw" />Resume
+            </button>`
+          : html`<button type="button" class="button touch" onClick=${pause}>
+              <${Icon} name="circle-pause" />Pause
+            </button>`)}
         ${alive &&
         html`<button type="button" class="button touch" onClick=${stop}>
           <${Icon} name="square" />Stop

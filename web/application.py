@@ -19,7 +19,7 @@ from habakkuk.core.log import configure_logging
 from habakkuk.core.redaction import Redactor
 from habakkuk.ops.run_file import resolve_settings
 from web.answers import json_answer
-from web.api import approvals, chat, conversations, models, sessions, turns, usage, work
+from web.api import approvals, chat, conversations, models, questions, sessions, turns, usage, work
 from web.auth.door import Door
 from web.auth.views import add_login
 from web.bodies import StrictRequest
@@ -42,6 +42,7 @@ _APIS = (
     sessions.api,
     models.api,
     approvals.api,
+    questions.api,
     work.api,
     usage.api,
     openai.api,

@@ -49,7 +49,8 @@ class Resolution:
 class ToolContext:
     """What a running call may know. `call_id` is the key for effects that must happen once.
 
-    `resolution` is set when the call raised WaitFor before and that wait has ended.
+    `resolution` is set when the call raised WaitFor before and that wait has ended. `attended`: the
+    turn's user can be asked.
     """
 
     call_id: str
@@ -60,6 +61,7 @@ class ToolContext:
     workspace: Path
     resolution: Resolution | None = None
     services: ToolServices = field(default_factory=ToolServices)
+    attended: bool = False
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import { Choice } from "./choice.js";
 import { Attach, Held, taken } from "./files.js";
 import { Icon } from "./icons.js";
 import { Queue, queued } from "./queue.js";
-import { sends } from "./shell.js";
+import { questions, sends } from "./shell.js";
 import * as state from "./state.js";
 
 const draftKey = (name) => `draft:${name ?? ""}`;
@@ -21,6 +21,9 @@ export function Composer({ agents }) {
   const name = state.name.value;
   const alive = state.open.value.length > 0;
   const begun = Boolean(state.running.value);
+  // What is written next is the answer then.
+  const asked = questions.value.some(({ turn }) => state.open.value.some(({ id }) => id === turn));
+  const invites = asked ? "Write your answer" : alive ? "Write; it waits for its turn" : "Write a message";
 
   useEffect(() => {
     setText(sessionStorage.getItem(draftKey(name)) ?? "");
@@ -92,7 +95,7 @@ export function Composer({ agents }) {
           ref=${box}
           rows="1"
           dir="auto"
-          placeholder=${alive ? "Write; it waits for its turn" : "Write a message"}
+          placeholder=${invites}
           value=${text}
           onInput=${(event) => write(event.target.value)}
           onKeyDown=${key}
@@ -115,7 +118,7 @@ export function Composer({ agents }) {
         </button>`}
         ${(!alive || !empty) &&
         html`<button class="button main touch" disabled=${empty}>
-          <${Icon} name="send-horizontal" />${alive ? "Queue" : "Send"}
+          <${Icon} name="send-horizontal" />${asked ? "Answer" : alive ? "Queue" : "Send"}
         </button>`}
       </form>
       <div class="under-composer">

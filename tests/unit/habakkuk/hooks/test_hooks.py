@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from habakkuk.core.config.schema import HookConfig
 from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
@@ -120,9 +121,11 @@ def test_hooks_are_told_after_some_could_not_be(
 
     monkeypatch.setattr(command, "run", broken)
     made = hooks(tmp_path, {"event": "turn_end", "command": f"echo told >> {seen}"})
-    for _ in range(9):
-        made.tell(Happening(HookEvent.TURN_END, "habakkuk"))
-    until(lambda: told(seen))
+    with capture_logs() as logged:
+        for _ in range(9):
+            made.tell(Happening(HookEvent.TURN_END, "habakkuk"))
+        until(lambda: told(seen))
+    assert [line["event"] for line in logged] == ["a hook could not be run"] * 8
 
 
 def test_the_first_objection_counts_and_ends_the_asking(tmp_path: Path) -> None:

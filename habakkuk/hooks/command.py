@@ -88,7 +88,8 @@ def _watched(process: subprocess.Popen[bytes], seconds: float) -> Ran:
             process.wait()
             return Ran(None, _text(kept), f"it did not end within {seconds:g} s")
         _read(output, kept, _LOOK_SECONDS)
-    while _read(output, kept, 0):
+    # What it left behind may print for ever.
+    while len(kept) < _KEPT and _read(output, kept, 0):
         pass
     return Ran(code, _text(kept))
 

@@ -137,6 +137,11 @@ class Tool:
             ) from error
 
 
+def nothing(_args: ToolArgs) -> Sequence[str]:
+    """Return no path and no address: for `paths` of tools that call what the operator chose."""
+    return ()
+
+
 def tool(
     *,
     risk: Risk | Callable[[Any], Risk],

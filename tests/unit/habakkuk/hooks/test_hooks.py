@@ -179,6 +179,11 @@ def test_what_it_leaves_running_is_not_waited_for(tmp_path: Path) -> None:
     assert guard.ask(CALL, Interrupt()) is None
 
 
+def test_what_it_leaves_running_may_print_for_ever(tmp_path: Path) -> None:
+    guard = hooks(tmp_path, before("yes & sleep 0.2; exit 0", timeout="4s"))
+    assert guard.ask(CALL, Interrupt()) is None
+
+
 def test_an_interrupt_ends_it(tmp_path: Path) -> None:
     started = tmp_path / "started"
     interrupt = Interrupt()

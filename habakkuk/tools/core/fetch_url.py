@@ -101,7 +101,7 @@ def _framed(fetched: Fetched, page: Page, limit: int) -> str:
 
 
 def _page(fetched: Fetched, context: ToolContext) -> Page:
-    """Return what a page says, without secrets: cut through one they would not be found any more."""
+    """Return what a page says without secrets: of one that is cut the rest would not be found."""
     page = readable(fetched, context.interrupt)
     redacted = context.services.secrets.redacted
     return replace(page, text=redacted(page.text), title=redacted(page.title or ""))

@@ -49,8 +49,9 @@ def _top(name: str) -> str | None:
 
 
 def example(pattern: str, scope: Scope) -> str | None:
-    """Return one path that a pattern with a sign in its last part stands for, None when that is
-    nothing protected: whoever loops over `/*` has each of them in turn.
+    """Return one protected path that a pattern in the last part stands for, None for others.
+
+    Whoever loops over `/*` has each of them in turn.
     """
     if is_unknown(pattern) or DOWNLOADED in pattern:
         return None

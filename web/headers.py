@@ -19,6 +19,9 @@ _SECURITY = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "Cache-Control": "no-store",
+    # Else a browser asks for the names in links before anybody presses one: what an agent read
+    # could leave as part of such a name.
+    "X-DNS-Prefetch-Control": "off",
 }
 SESSION_HEADER = "X-Habakkuk-Session"
 

@@ -20,7 +20,13 @@ from habakkuk.core.errors import ConfigurationError, Invalid
 
 _PIECE = 1024 * 1024
 _MOST_FILES = 5_000_000
-_LONGEST_NAME = 4096
+# Below what a path may have, so that what was packed here can be unpacked at a longer place; and so
+# few levels that no step of either needs Python's whole stack. A command can make more of both.
+_LONGEST_NAME = 3000
+_LONGEST_PART = 255
+_DEEPEST = 200
+# What tarfile raises at headers that make no sense: not its own errors alone.
+_DAMAGED = (tarfile.TarError, EOFError, ValueError, OverflowError, IndexError, KeyError)
 _CUT = "the backup is cut off or damaged"
 # Left free on the disk when a backup is unpacked.
 _SPARE_BYTES = 64 * 1024 * 1024
@@ -71,7 +77,13 @@ class Writer:
             self.files += 1
 
     def add_tree(self, name: str, path: Path) -> None:
-        """Add a file, or a folder with all that lies in it. Links are skipped, not followed."""
+        """Add a file, or a folder with all that lies in it.
+
+        Links are skipped, not followed; so is what has too long a name or too many levels.
+        """
+        if not _fits(name):
+            self.skipped += 1
+            return
         try:
             found = path.lstat()
         except FileNotFoundError:
@@ -89,6 +101,14 @@ class Writer:
             raise _unreadable(path) from error
         for entry in entries:
             self.add_tree(f"{name}/{entry.name}", entry)
+
+
+def _fits(name: str) -> bool:
+    """Whether a name is one that can be unpacked."""
+    encoded = os.fsencode(name)
+    parts = encoded.split(b"/")
+    longest = max(map(len, parts))
+    return len(encoded) <= _LONGEST_NAME and longest <= _LONGEST_PART and len(parts) <= _DEEPEST
 
 
 def _header(name: str, found: os.stat_result) -> tarfile.TarInfo:
@@ -131,7 +151,7 @@ class Reader:
         """Read from `source`, which need not be seekable. Raises Invalid."""
         try:
             self._tar = tarfile.open(fileobj=source, mode="r|")  # noqa: SIM115 - owns nothing to close
-        except (tarfile.TarError, EOFError) as error:
+        except _DAMAGED as error:
             raise Invalid("this is no backup of Habakkuk, or not all of it") from error
 
     def members(self) -> Iterator[tuple[Member, IO[bytes]]]:
@@ -147,8 +167,16 @@ class Reader:
                     raise Invalid("the backup has too many files")
                 content = self._tar.extractfile(info) if info.isreg() else None
                 yield _member(info), content or io.BytesIO()
-        except (tarfile.TarError, EOFError) as error:
+        except _DAMAGED as error:
             raise Invalid(_CUT) from error
+
+
+def read_small(content: IO[bytes], most: int) -> bytes:
+    """Return the first `most` bytes of an entry. Raises Invalid where it is cut off."""
+    try:
+        return content.read(most)
+    except _DAMAGED as error:
+        raise Invalid(_CUT) from error
 
 
 def _member(info: tarfile.TarInfo) -> Member:
@@ -156,8 +184,9 @@ def _member(info: tarfile.TarInfo) -> Member:
     if not plain or info.issparse():
         raise Invalid(f"the backup holds {info.name!r}, which is neither a file nor a folder")
     parts = tuple(info.name.split("/"))
-    wrong = {"", ".", ".."}.intersection(parts) or "\0" in info.name
-    if wrong or len(os.fsencode(info.name)) > _LONGEST_NAME:
+    if info.size < 0:
+        raise Invalid(_CUT)
+    if {"", ".", ".."}.intersection(parts) or "\0" in info.name or not _fits(info.name):
         raise Invalid(f"the backup holds the name {info.name!r:.200}, which leads elsewhere")
     return Member(parts, info.type == tarfile.DIRTYPE, info.mode, info.size)
 
@@ -188,7 +217,7 @@ def _copy(source: IO[bytes], out: IO[bytes], size: int) -> None:
     while left:
         try:
             piece = source.read(min(_PIECE, left))
-        except (tarfile.TarError, EOFError) as error:
+        except _DAMAGED as error:
             raise Invalid(_CUT) from error
         if not piece:
             raise Invalid(_CUT)

@@ -11,7 +11,7 @@ from habakkuk.core.config.settings import Settings
 from habakkuk.core.errors import Conflict, Invalid
 from habakkuk.db.engine import Database
 from habakkuk.db.migrate import known_revisions, migrate
-from habakkuk.ops.archive import Member, Reader, unpack
+from habakkuk.ops.archive import Member, Reader, read_small, unpack
 from habakkuk.ops.backup import run_client, server_major
 from habakkuk.ops.binaries import find_client
 from habakkuk.ops.manifest import (
@@ -68,7 +68,7 @@ def _unpack_all(source: IO[bytes], staging: Path) -> Manifest:
     first, content = next(members, (None, None))
     if first is None or content is None or first.parts != (MANIFEST,):
         raise Invalid("this is no backup of Habakkuk")
-    manifest = read_manifest(content.read(LARGEST_MANIFEST))
+    manifest = read_manifest(read_small(content, LARGEST_MANIFEST))
     for member, content in members:
         if not _belongs(member, manifest):
             raise Invalid(f"the backup holds {'/'.join(member.parts)!r:.200}, which is not its own")

@@ -11,6 +11,7 @@ import base64
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html.entities import codepoint2name
+from urllib.parse import quote_plus
 
 from habakkuk.core.config.schema import SecretConfig
 from habakkuk.core.errors import ToolError
@@ -154,11 +155,12 @@ def _spelled(character: str) -> str:
 
 
 def _forms(value: str) -> Iterator[str]:
-    """Yield a value as it may come back: as it is, in base64 at each offset, as hex."""
+    """Yield a value as it may come back: as it is, in a form, in base64 at each offset, as hex."""
     if len(value) < _SHORTEST:
         return
     raw = value.encode("utf-8", "surrogatepass")
     yield value
+    yield quote_plus(value)
     yield raw.hex()
     yield raw.hex().upper()
     for offset in range(3):

@@ -5,39 +5,20 @@ The windows carry a token in a header: what signing in adds has tests of its own
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from typing import Literal, Protocol
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, expect
 
 from habakkuk.accounts.types import Scope
+from tests.browser.chromium import launched
 from tests.browser.window import Window
 from tests.fakes.fixtures import model, served, stack
 from tests.integration.web.served import Served
 
 __all__ = ["model", "served", "stack"]
 
-# The first has no window to draw and takes half the time.
-_NAMES = (
-    "chromium-headless-shell",
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "google-chrome-stable",
-)
-_MISSING = (
-    "there is no Chromium; on Debian: apt-get install chromium-headless-shell. scripts/test does"
-    " that itself where it may"
-)
-_FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 # A condition that comes true late, on a busy machine, is true all the same.
 expect.set_options(timeout=15_000)
 
@@ -58,13 +39,8 @@ class Opening(Protocol):
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Chromium, ended with the module: while it runs nothing else here may use asyncio."""
-    found = next(filter(None, map(shutil.which, _NAMES)), None)
-    if found is None:
-        pytest.fail(_MISSING, pytrace=False)
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=found, headless=True, args=_FLAGS)
+    with launched() as running:
         yield running
-        running.close()
 
 
 @pytest.fixture

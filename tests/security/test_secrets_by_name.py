@@ -23,6 +23,7 @@ from tests.fakes.search_server import Asked, SearchServer, Told, search_server
 from tests.fakes.toolbox import call, context, services
 
 VALUE = "ca/nary+secret=4711"
+AWKWARD = 'pass "word" & <more>/ü\\'
 # Most keys have such letters, which Markdown, HTML, JSON and URLs write in other ways.
 ODD = "sk_live_*ca<na>r&y'\"/+=ü"
 CONFIG = {
@@ -196,6 +197,24 @@ def test_it_is_taken_out_of_what_comes_back(secrets: Secrets, text: str) -> None
         base64.b64encode(VALUE.encode()).decode(),
     ]
     assert not any(form[at : at + 8] in found for form in shown for at in range(len(form) - 8))
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        json.dumps(AWKWARD),
+        json.dumps(AWKWARD, ensure_ascii=False),
+        html.escape(AWKWARD),
+        html.escape(AWKWARD, quote=False),
+        quote(AWKWARD),
+        quote_plus(AWKWARD),
+    ],
+)
+def test_one_with_awkward_characters_is_found_where_they_are_written_otherwise(
+    written: str,
+) -> None:
+    made = Secrets({"one": SecretConfig(env="ONE", tools=["exec"])}, {"ONE": AWKWARD}.get)
+    assert made.redacted(f"<{written}>").strip('<">') == "[secret:one]"
 
 
 def test_one_inside_another_leaves_nothing_behind(secrets: Secrets) -> None:

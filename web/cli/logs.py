@@ -43,4 +43,5 @@ def command(follow: bool, process: str | None, level: str | None, lines: int, ou
 
 def _print(lines: Sequence[LogLine], *, raw: bool) -> None:
     for line in lines:
-        click.echo(line.raw if raw else visible(line.text))
+        # Lines of JSON have nothing to escape; those of the databases may.
+        click.echo(visible(line.raw if raw else line.text))

@@ -15,9 +15,12 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from habakkuk.core.config.schema import Config
+from habakkuk.core.config.shape import check_shape
 from habakkuk.core.errors import ConfigurationError
 
 _MAX_BYTES = 256 * 1024
+# More of them nobody reads at once.
+_MOST_FAULTS = 50
 # What stands there may be a secret that was written in the wrong place: it is not repeated.
 _SECRETIVE = {"api_key_env", "headers"}
 
@@ -25,7 +28,7 @@ _SECRETIVE = {"api_key_env", "headers"}
 def load_config(path: Path) -> Config:
     """Return the configuration in `path`; defaults when there is no file.
 
-    Raises ConfigurationError with every fault found, one a line.
+    Raises ConfigurationError with the faults found, one a line.
     """
     try:
         raw = path.read_bytes()
@@ -46,7 +49,10 @@ def parse_config(raw: bytes, name: str) -> Config:
     try:
         config = Config.model_validate(_plain(tree))
     except ValidationError as error:
-        faults = [_explain(fault, tree, name) for fault in error.errors()]
+        found = error.errors()
+        faults = [_explain(fault, tree, name) for fault in found[:_MOST_FAULTS]]
+        if len(found) > _MOST_FAULTS:
+            faults.append(f"{name}: and {len(found) - _MOST_FAULTS} faults more")
         raise ConfigurationError("\n".join(faults)) from error
     _check_references(config, tree, name)
     return config
@@ -63,6 +69,7 @@ def _parse_yaml(raw: bytes, name: str) -> Any:
             f"{name}:{line}: not valid UTF-8; save the file as UTF-8"
         ) from error
     try:
+        check_shape(text, name)
         return YAML().load(StringIO(text))
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
@@ -73,7 +80,7 @@ def _parse_yaml(raw: bytes, name: str) -> Any:
 
 
 def _plain(node: Any) -> Any:
-    """Turn ruamel's nodes into plain ones. An alias is copied; the size limit bounds it."""
+    """Turn ruamel's nodes into plain ones. An alias is copied; `check_shape` bounds it."""
     if isinstance(node, CommentedMap):
         return {str(key): _plain(value) for key, value in node.items()}
     if isinstance(node, CommentedSeq):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -52,13 +53,16 @@ class FetchUrlArgs(ToolArgs):
     )
 
 
-@tool(
-    risk=Risk.NETWORK,
-    timeout_s=60,
-    replayable=True,
-    # All that leaves: a header carries as much as an address.
-    paths=lambda args: [args.url, *args.headers.values()],
-)
+def _leaves(args: FetchUrlArgs) -> list[str]:
+    """Return all that leaves: a header carries as much as an address.
+
+    Headers as one text. Each by itself could be known, from somebody who never meant it for there:
+    what the user pasted in the header of an address that a page has named.
+    """
+    return [args.url, json.dumps(args.headers, ensure_ascii=False)] if args.headers else [args.url]
+
+
+@tool(risk=Risk.NETWORK, timeout_s=60, replayable=True, paths=_leaves)
 def fetch_url(args: FetchUrlArgs, context: ToolContext) -> ToolOutput:
     """Read one public web page, text or JSON document by its address.
 
@@ -101,7 +105,7 @@ def _framed(fetched: Fetched, page: Page, limit: int) -> str:
 
 
 def _page(fetched: Fetched, context: ToolContext) -> Page:
-    """Return what a page says without secrets: of one that is cut the rest would not be found."""
+    """Return what a page says, without secrets: one that is cut would not be found any more."""
     page = readable(fetched, context.interrupt)
     redacted = context.services.secrets.redacted
     return replace(page, text=redacted(page.text), title=redacted(page.title or ""))

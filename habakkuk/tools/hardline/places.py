@@ -49,7 +49,7 @@ def _top(name: str) -> str | None:
 
 
 def example(pattern: str, scope: Scope) -> str | None:
-    """Return one protected path that a pattern in the last part stands for, None for others.
+    """Return one path for a pattern with a sign in its last part, None when none is protected.
 
     Whoever loops over `/*` has each of them in turn.
     """

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 LEVELS = {"debug": 0, "info": 1, "warning": 2, "error": 3, "critical": 4}
@@ -100,10 +101,11 @@ class LogFile:
     def _shown(self, fields: dict[str, Any]) -> str:
         clock = self._moment.astimezone().strftime("%m-%d %H:%M:%S")
         details = " ".join(f"{key}={value}" for key, value in fields.items() if key not in _HIDDEN)
-        event = f"{fields.get('event', '')}  {details}".rstrip()
+        # What others wrote into a field begins no line that looks like one of ours.
+        event = f"{fields.get('event', '')}  {details}".rstrip().replace("\n", "\\n")
         line = f"{self._path.stem:<12}  {clock}  {self._level:<8}  {event}"
         trace = fields.get("exception")
-        return f"{line}\n{trace}" if trace else line
+        return f"{line}\n{indent(str(trace), '    ')}" if trace else line
 
 
 def tail(files: Sequence[LogFile], count: int, level: str | None) -> Sequence[LogLine]:

@@ -14,7 +14,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 # C0 and C1 controls but tab and line feed, and what turns the direction of text around: other
 # people's words must not move the cursor, change colours or show in another order than stored.
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufff9-\ufffb]"
+)
 _UNITS = (("d", 86_400), ("h", 3600), ("min", 60))
 
 
@@ -28,8 +30,9 @@ def output_option(function: Function) -> Function:
 
 
 def print_json(**fields: Any) -> None:
-    """Print one JSON object with the version of its form."""
-    click.echo(json.dumps({"version": 1, **fields}, ensure_ascii=False, default=_json))
+    """Print one JSON object with the version of its form; a terminal may show it, too."""
+    text = json.dumps({"version": 1, **fields}, ensure_ascii=False, default=_json)
+    click.echo(_UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
 def _json(value: object) -> str:

@@ -25,6 +25,8 @@ _DRAWN = """async ([url, texts]) => {
     place.className = 'prose';
     document.body.append(place);
     place.replaceChildren(nodes(text));
+    // The page's own button to copy; no text can make a div.
+    place.querySelectorAll('div.code > div.bar').forEach((bar) => bar.remove());
     const all = [...place.querySelectorAll('*')];
     found.push({
       elements: all.filter((one) => one.matches(bad)).map((one) => one.outerHTML),
@@ -55,7 +57,9 @@ class Face:
         through: list[Any] = [
             (text, one)
             for text, one in zip(texts, drawn["found"], strict=True)
-            if one["elements"] or one["attributes"] or one["loose"]
+            if one["elements"]
+            or one["attributes"]
+            or one["loose"]
             or not set(one["schemes"]) <= _SCHEMES
         ]
         through += [drawn["hit"]] if drawn["hit"] is not None else []

@@ -37,7 +37,9 @@ def closed(
 ) -> Iterator[Served]:
     lines = ["channels:"]
     for name, value in _SECRETS.items():
-        lines.append(f"  {name}: {{type: webhook, secret_env: S_{name.upper()}, allow_from: ['*']}}")
+        lines.append(
+            f"  {name}: {{type: webhook, secret_env: S_{name.upper()}, allow_from: ['*']}}"
+        )
         if value is not None:
             monkeypatch.setenv(f"S_{name.upper()}", value)
     with serving(home, database_url, redis_url, "\n".join(lines)) as served:

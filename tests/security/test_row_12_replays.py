@@ -117,16 +117,14 @@ def test_a_time_or_an_id_that_is_not_the_signed_one_is_refused(served: Served) -
     ids = ["m2", "m1 m1", "M1", "m1.", ".m1", f"m1.{now}", "", "m1\u200b", "m1%00", "m1,m1"]
     changes = [{"webhook_timestamp": one} for one in times] + [{"webhook_id": one} for one in ids]
     through = [
-        changed
-        for changed in changes
-        if post.to(client, **changed).status_code not in {401, 429}
+        changed for changed in changes if post.to(client, **changed).status_code not in {401, 429}
     ]
     assert through == []
     assert taken(served) == 0
 
 
 def test_a_part_of_the_request_cannot_move_into_another(served: Served) -> None:
-    """An id that ends with a time is signed like a shorter one, but its body makes no sense then."""
+    """An id that ends with a time is signed like a shorter one, but its body makes no sense."""
     client = served.new_client(None)
     post = said()
     now = post.headers()["webhook-timestamp"]

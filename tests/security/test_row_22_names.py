@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from habakkuk.accounts.types import Role
 from tests.security.door import Served, serving
 from tests.security.posted import SECRET, Post, named, said, taken
 
@@ -149,7 +150,7 @@ def test_alike_names_are_different_people(served: Served) -> None:
         assert answer.status_code == 202, sender
     people = served.stack.container.accounts.people()
     assert len(people) == 1 + len(ids)
-    assert [person.user.role for person in people].count("owner") == 1
+    assert [person.user.role for person in people].count(Role.OWNER) == 1
     assert len({person.user.name for person in people}) == len(people)
 
 

@@ -321,7 +321,7 @@ def test_what_is_no_backup_is_refused(folder: Path) -> None:
 
 def test_damage_anywhere_is_refused_or_stays_inside(folder: Path) -> None:
     """300 backups with some bytes changed: Invalid, or no more than what a backup may hold."""
-    chance = random.Random(29)  # noqa: S311 - damage, not a secret
+    chance = random.Random(29)
     long = _entry("home/" + "n" * 150 + "/x")
     whole = _backup((long, b"x" * 700), (_entry("home/d", tarfile.DIRTYPE), b""))
     for number in range(300):

@@ -17,8 +17,10 @@ _ROOT = Path(__file__).parents[2]
 def _bomb(levels: int, width: int = 9) -> str:
     """Return what holds `width` to the power of `levels` values."""
     lines = [f"k0: &l0 [{','.join('x' * width)}]"]
-    for level in range(1, levels):
-        lines.append(f"k{level}: &l{level} [{','.join([f'*l{level - 1}'] * width)}]")
+    lines += [
+        f"k{level}: &l{level} [{','.join([f'*l{level - 1}'] * width)}]"
+        for level in range(1, levels)
+    ]
     return "\n".join(lines)
 
 
@@ -37,7 +39,7 @@ _HOSTILE = {
     "a wide bomb": _bomb(4, 30),
     "a bomb of two": _bomb(60, 2),
     "a bomb of mappings": _merged(12),
-    "a bomb in an agent": f"agents:\n  x:\n    y:\n      {_bomb(9).replace(chr(10), chr(10) + ' ' * 6)}",
+    "a bomb in an agent": "agents:\n  x:\n    " + _bomb(9).replace("\n", "\n    "),
     "a list in itself": "agents: &a [*a]",
     "a mapping in itself": "agents: &a {x: *a}",
     "two in each other": "agents: &a {x: &b {y: *a, z: *b}}",
@@ -59,14 +61,14 @@ _HOSTILE = {
     "a command, new": "agents: !!python/object/new:os.system ['touch {canary}']",
     "a command in a list": "providers: [!!python/object/apply:subprocess.run [['touch', x]]]",
     "a popen": "timezone: !!python/object/apply:subprocess.Popen [['touch', '{canary}']]",
-    "an eval": 'timezone: !!python/object/apply:eval ["open(\'{canary}\', \'w\')"]',
+    "an eval": "timezone: !!python/object/apply:eval [\"open('{canary}', 'w')\"]",
     "an object": "agents: !!python/object:habakkuk.core.config.schema.Config {}",
     "a name": "timezone: !!python/name:os.system",
     "a module": "timezone: !!python/module:os",
     "a tuple": "agents: !!python/tuple [a]",
     "bytes of Python": "timezone: !!python/bytes aGVsbG8=",
     "the tag in full": "agents: !<tag:yaml.org,2002:python/object/apply:os.system> ['id']",
-    "the tag through a handle": "%TAG !p! tag:yaml.org,2002:python/\n---\nagents: !p!name:os.system",
+    "the tag by a handle": "%TAG !p! tag:yaml.org,2002:python/\n---\nagents: !p!name:os.system",
     "a tag of Ruby": "agents: !ruby/object:Gem::Installer {i: x}",
     "a tag of Java": "agents: !!javax.script.ScriptEngineManager [!!java.net.URL ['http://x/']]",
     "a tag of ours": "agents: !include /etc/passwd",
@@ -86,7 +88,7 @@ _HOSTILE = {
     "a date that is none": "timezone: 2001-99-99",
     "two documents": "timezone: UTC\n---\ntimezone: UTC",
     "a key twice": "timezone: UTC\ntimezone: UTC",
-    "a key twice in other clothes": "timezone: UTC\n\"time\\u007aone\": UTC",
+    "a key twice in other clothes": 'timezone: UTC\n"time\\u007aone": UTC',
     "a list as a key": "? [a, b]\n: c",
     "a mapping as a key": "? {a: b}\n: c",
     "null as a key": "~: c",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import base64
+import re
+from html.parser import HTMLParser
 from urllib.parse import quote
 
-import html5lib
 import pytest
 from sqlalchemy import text
 
@@ -18,8 +19,8 @@ _RUN = "window.__hit=1"
 # What has got past sanitizers: parsers that read twice, names that shadow, spaces in schemes.
 _MORE = [
     f"<math><mi//xlink:href='data:x,<script>{_RUN}</script>'>",
-    f"<svg></p><style><a id=\"</style><img src=1 onerror={_RUN}>\">",
-    f"<math><mtext><table><mglyph><style><!--</style><img title='--&gt;&lt;img src=1 onerror={_RUN}&gt;'>",
+    f'<svg></p><style><a id="</style><img src=1 onerror={_RUN}>">',
+    f"<math><table><mglyph><style><!--</style><img title='--&gt;&lt;img src onerror={_RUN}&gt;'>",
     f"<form><math><mtext></form><form><mglyph><style></math><img src onerror={_RUN}>",
     f"<svg><p><style><g title='</style><img src onerror={_RUN}>'>",
     f"<noembed><img title='</noembed><img src onerror={_RUN}>'></noembed>",
@@ -27,9 +28,9 @@ _MORE = [
     f"<plaintext><img src=x onerror={_RUN}>",
     f"<listing>&lt;img src=x onerror={_RUN}&gt;</listing>",
     f"<select><template><style><!--</style><a rel='--><img src onerror={_RUN}>'>",
-    f"<a id=__hit><a id=__hit name=1>",
-    f"<form id=document><input name=cookie></form>",
-    f"<img name=getElementById>",
+    "<a id=__hit><a id=__hit name=1>",
+    "<form id=document><input name=cookie></form>",
+    "<img name=getElementById>",
     f"<a href='java\tscript:{_RUN}'>x</a>",
     f"<a href='java\nscript:{_RUN}'>x</a>",
     f"<a href='\x01javascript:{_RUN}'>x</a>",
@@ -45,26 +46,26 @@ _MORE = [
     f"[x](javascript://%0a{_RUN})",
     f"[x](JAVASCRIPT:{_RUN})",
     f"[x](blob:http://localhost/{_RUN})",
-    f"[x](filesystem:http://localhost/)",
-    f"[x](view-source:http://localhost/)",
-    f"[x](intent://x#Intent;scheme=http;end)",
-    f"[x](ms-msdt:/id)",
-    f"[x](vscode://x)",
-    f"[x](chrome://settings)",
-    f"[x](tel:+1)",
-    f"[x](ws://evil.invalid)",
+    "[x](filesystem:http://localhost/)",
+    "[x](view-source:http://localhost/)",
+    "[x](intent://x#Intent;scheme=http;end)",
+    "[x](ms-msdt:/id)",
+    "[x](vscode://x)",
+    "[x](chrome://settings)",
+    "[x](tel:+1)",
+    "[x](ws://evil.invalid)",
     f"[x][1]\n\n[1]: javascript:{_RUN}",
     f"[x]\n\n[x]: <javascript:{_RUN}>",
     f"<javascript:{_RUN}>",
     f"<vbscript:{_RUN}>",
     f"<data:text/html,<script>{_RUN}</script>>",
     f"[<img src=x onerror={_RUN}>](http://x)",
-    f"[x](http://x \"'><img src=x onerror={_RUN}>\")",
+    f'[x](http://x "\'><img src=x onerror={_RUN}>")',
     f"![<img src=x onerror={_RUN}>](http://x)",
     f"![x](x'onerror='{_RUN})",
-    f"![x\" onerror=\"{_RUN}](y)",
+    f'![x" onerror="{_RUN}](y)',
     f"[^1]\n\n[^1]: <img src=x onerror={_RUN}>",
-    f"```\"onmouseover={_RUN}\nx\n```",
+    f'```"onmouseover={_RUN}\nx\n```',
     f"```<img src=x onerror={_RUN}>\nx\n```",
     f"    <img src=x onerror={_RUN}>",
     f"<!-- --!><img src=x onerror={_RUN}> -->",
@@ -85,13 +86,13 @@ _MORE = [
     f"<button popovertarget=x>x</button><div popover id=x onbeforetoggle={_RUN}>x</div>",
     f"<p onpointerenter={_RUN} class=x data-x=1 aria-label=x>x</p>",
     "<p class='composer rail message'>x</p>",
-    f"<script type=importmap>{{\"imports\":{{\"x\":\"data:text/javascript,{_RUN}\"}}}}</script>",
+    f'<script type=importmap>{{"imports":{{"x":"data:text/javascript,{_RUN}"}}}}</script>',
     f"<script type=module>{_RUN}</script>",
     f"<script nonce=''>{_RUN}</script>",
     f"<object type=text/html data='data:text/html,<script>{_RUN}</script>'></object>",
 ]
 _PAGES = ["/", "/c/c", "/overview", "/jobs", "/usage"]
-_SANDBOXED = "<script>", "<img", "<svg", "<iframe", "onerror=", "onload="
+_MARKUP = ("<script>", "<img", "<svg", "<iframe", "onerror=", "onload=")
 
 
 def test_markup_in_a_reply_is_text(served: Served) -> None:
@@ -107,21 +108,32 @@ def test_markup_over_several_pieces_is_text(served: Served) -> None:
         assert page.faults(texts) == []
 
 
+class _Active(HTMLParser):
+    """What of a page's HTML is neither its own nor text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        source = given.get("src") or given.get("href") or ""
+        inline = tag == "script" and not source and given.get("type") != "application/json"
+        own = source.startswith("/") and not source.startswith("//")
+        ours = tag in {"script", "link", "img"}
+        loads = ours or tag in {"iframe", "object", "embed", "base", "style"}
+        if inline or (loads and source and not own) or (loads and not ours):
+            self.found.append(f"{tag} {source}")
+        self.found += [name for name in given if name.startswith("on") or name == "style"]
+        if re.match(r"[\s\x00-\x20]*(?:javascript|data|vbscript):", source, re.IGNORECASE):
+            self.found.append(source)
+
+
 def _active(page: str) -> list[str]:
-    """Return what of a page's HTML is neither its own nor text."""
-    tree = html5lib.parse(page, treebuilder="etree", namespaceHTMLElements=False)
-    found = []
-    for element in tree.iter():
-        tag = str(element.tag)
-        source = element.get("src") or element.get("href") or ""
-        if tag in {"script", "img", "iframe", "object", "embed", "link", "base"}:
-            inline = tag == "script" and element.get("type") != "application/json" and not source
-            if inline or not source.startswith(("/", "")) or "evil" in source:
-                found.append(f"{tag} {source}")
-        found += [name for name in element.attrib if name.startswith("on") or name == "style"]
-        if source.lower().replace("\t", "").startswith(("javascript:", "data:text", "vbscript:")):
-            found.append(source)
-    return found
+    parser = _Active()
+    parser.feed(page)
+    parser.close()
+    return parser.found
 
 
 def test_markup_in_names_and_titles_is_text_in_the_page_itself(browser: Browser) -> None:
@@ -191,20 +203,23 @@ def test_files_are_saved_or_shown_as_the_picture_that_they_are(served: Served) -
     for name, data in hostile.items():
         encoded = base64.b64encode(data).decode()
         for head in ("", "data:text/html;base64,", "data:image/png;base64,"):
-            body = {
-                "conversation": "c",
-                "text": "x",
-                "files": [{"data": head + encoded, "name": name}],
-            }
-            assert served.client.post("/api/chat", json=body).status_code == 400, (name, head)
+            files = [{"data": head + encoded, "name": name}]
+            body = {"conversation": "c", "text": "x", "files": files}
+            answer = served.client.post("/api/chat", json=body)
+            if answer.status_code != 400:
+                # By its first bytes a picture, of a kind that browsers are not shown.
+                _is_saved(served, "c", answer.json()["seq"])
     names = [f"{attack[:60]}.html" for attack in ATTACKS[:30]]
     pdf = base64.b64encode(document(1) + script).decode()
     for name in names:
         sent = served.send("x", "f", files=[{"data": pdf, "name": name}])
-        path = f"/api/conversations/f/messages/{sent['seq']}/files/0"
-        answer = served.client.get(path)
-        assert answer.headers["content-type"] == "application/octet-stream"
-        assert answer.headers["content-disposition"].startswith("attachment;")
-        assert answer.headers["x-content-type-options"] == "nosniff"
-        assert "default-src 'none'" in answer.headers["content-security-policy"]
-        assert not any(one in answer.headers["content-disposition"] for one in _SANDBOXED)
+        _is_saved(served, "f", sent["seq"])
+
+
+def _is_saved(served: Served, conversation: str, seq: int) -> None:
+    answer = served.client.get(f"/api/conversations/{conversation}/messages/{seq}/files/0")
+    assert answer.headers["content-type"] == "application/octet-stream"
+    assert answer.headers["content-disposition"].startswith("attachment;")
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert not any(one in answer.headers["content-disposition"] for one in _MARKUP)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from tests.fakes.stack import until
 from tests.security.door import Served, serving
 from web.application import application
 
-_SECRET = "canary-38-of-the-owner"  # noqa: S105 - what is looked for
+_SECRET = "canary-38-of-the-owner"
 _MEMBER = (Scope.CHAT, Scope.READ, Scope.APPROVE)
 _ABSENT = "x" * 24
 
@@ -53,7 +53,7 @@ def house(home: Path, database_url: str, redis_url: str) -> Iterator[House]:
         pdf = base64.b64encode(document(1)).decode()
         sent = served.send(_SECRET, files=[{"data": pdf, "name": _SECRET}])
         until(lambda: served.client.get(f"/api/turns/{sent['turn']}").json()["state"] == "ended")
-        asked = served.send(f'[[tool effect {{}}]] {_SECRET}', "asked", agent="careful")
+        asked = served.send(f"[[tool effect {{}}]] {_SECRET}", "asked", agent="careful")
         until(lambda: stack.container.approvals.open(stack.owner))
         (approval,) = stack.container.approvals.open(stack.owner)
         ids = {
@@ -177,7 +177,7 @@ def test_no_protocol_goes_on_with_what_is_of_another(house: House) -> None:
     messages = [{"role": "user", "content": "go on"}]
     for value in [*house.ids.values(), house.conversation, "c"]:
         headers = {"X-Habakkuk-Session": value}
-        body = {"messages": messages}
+        body: dict[str, Any] = {"messages": messages}
         answer = house.client.post("/v1/chat/completions", json=body, headers=headers)
         assert answer.status_code in {400, 404}, value
         assert _SECRET not in answer.text
@@ -209,7 +209,7 @@ def test_the_services_themselves_ask_whose_it_is(house: House) -> None:
     """Below the routes, where a new surface would forget it."""
     eve, parts = Principal(house.eve, frozenset(Scope)), house.served.stack.container
     session, turn = house.ids["session"], house.ids["turn"]
-    tries = [
+    tries: list[Callable[[], Any]] = [
         lambda: parts.conversations.session(eve, session),
         lambda: parts.conversations.transcript(eve, session),
         lambda: parts.conversations.turn(eve, turn),
@@ -221,7 +221,7 @@ def test_the_services_themselves_ask_whose_it_is(house: House) -> None:
             found = attempt()
         except HabakkukError:
             continue
-        assert not list(found), number  # type: ignore[call-overload]  # what came through
+        assert not list(found), number
 
 
 def test_no_route_was_forgotten(house: House) -> None:

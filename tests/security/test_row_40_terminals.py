@@ -74,8 +74,19 @@ _LIVE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufff9-\ufffb]"
 )
 _FORGED = "2026-11-30T00:00:00Z [critical] the owner logged in"
-_LINES = [f"x\n{_FORGED}", f"x\r\n{_FORGED}", f"x\r{_FORGED}", f"x\u2028{_FORGED}", f"x\x85{_FORGED}"]
-_LINES += [f'x"}}\n{{"event": "{_FORGED}"}}', f"x\\n{_FORGED}", f"x\x0b{_FORGED}", f"x\n\n{_FORGED}"]
+_LINES = [
+    f"x\n{_FORGED}",
+    f"x\r\n{_FORGED}",
+    f"x\r{_FORGED}",
+    f"x\u2028{_FORGED}",
+    f"x\x85{_FORGED}",
+]
+_LINES += [
+    f'x"}}\n{{"event": "{_FORGED}"}}',
+    f"x\\n{_FORGED}",
+    f"x\x0b{_FORGED}",
+    f"x\n\n{_FORGED}",
+]
 
 Run = Callable[..., Result]
 
@@ -108,7 +119,9 @@ def test_nothing_of_it_is_live_in_a_terminal(text: str) -> None:
         assert shown.endswith("b")
 
 
-@pytest.mark.parametrize("text", ["héllo", "שלום", "مرحبا", "你好", "👩‍👩‍👧", "a\tb", "e\u0301", "🏳️‍🌈"])
+@pytest.mark.parametrize(
+    "text", ["héllo", "שלום", "مرحبا", "你好", "👩‍👩‍👧", "a\tb", "e\u0301", "🏳️‍🌈"]
+)
 def test_what_people_write_stays(text: str) -> None:
     assert visible(text) == text
 
@@ -150,7 +163,7 @@ def test_a_forged_line_is_no_line_of_its_own_when_logs_are_shown(
     log = get_logger("a")
     for text in [*_LINES, *_CONTROLS]:
         log.warning("event", name=text)
-        log.warning(f"event {text}")
+        log.warning(" ".join(("event", text)))
     monkeypatch.undo()
     monkeypatch.setenv("HABAKKUK_HOME", str(home))
     (home / "logs").mkdir()
@@ -167,9 +180,9 @@ def test_commands_show_what_others_wrote_as_text(stack: Stack, run: Run) -> None
     """Titles, messages, names of people and of tokens, in tables, in text and as JSON."""
     accounts = stack.container.accounts
     for number, text in enumerate([*_CONTROLS, *_LINES]):
-        admitted = stack.say(f"said {text} end", f"n{number}")
+        stack.say(f"said {text} end", f"n{number}")
         accounts.of_identity("webhook", "phone", f"id {number}", f"name {text} {number}")
-    session = admitted.session_id
+    session = stack.say("the last").session_id
     commands = [["sessions", "list"], ["sessions", "show", session], ["users", "list"]]
     commands += [["jobs", "list"], ["tokens", "list"], ["status"], ["approvals", "list"]]
     for words in commands:
@@ -182,7 +195,9 @@ def test_commands_show_what_others_wrote_as_text(stack: Stack, run: Run) -> None
 
 def test_the_name_of_an_export_makes_no_header(stack: Stack) -> None:
     with Served(stack) as served:
-        for number, text in enumerate([*_CONTROLS, *_LINES, '"; filename="x.html', "../../x", "=1"]):
+        for number, text in enumerate(
+            [*_CONTROLS, *_LINES, '"; filename="x.html', "../../x", "=1"]
+        ):
             served.send("hello", f"n{number}")
             served.client.patch(
                 f"/api/conversations/n{number}", json={"title": f"t{text}\r\nX-Evil: 1"}

@@ -28,7 +28,7 @@ from tests.security.test_walls import ALWAYS_CLOSED
 
 CANARY = "canary-77f0"
 # The machine's own: what another run left there must not fail this one.
-_SHARED = Path(f"/dev/shm/hab-new-{os.getpid()}")  # noqa: S108 - must not come into being
+_SHARED = Path(f"/dev/shm/hab-new-{os.getpid()}")
 WALLS = [one for one in _candidates() if isinstance(one, Wall) and _tried(one) is None]
 
 pytestmark = pytest.mark.skipif(not WALLS, reason="no wall stands on this machine")

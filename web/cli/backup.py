@@ -33,7 +33,10 @@ def command(file: str | None, with_secrets: bool) -> None:  # noqa: FBT001 - cli
         target = f"{path} ({path.stat().st_size / 1e6:.1f} MB)"
     click.echo(f"Wrote the database and {made.files} files to {target}.", err=True)
     if made.skipped:
-        click.echo(f"Left out (links, gone meanwhile, or too deep or long a path): {made.skipped}.", err=True)
+        click.echo(
+            f"Left out (links, gone meanwhile, or too deep or long a path): {made.skipped}.",
+            err=True,
+        )
     if not with_secrets:
         click.echo("Keys in .env are not in it; --with-secrets takes them along.", err=True)
 

@@ -55,7 +55,7 @@ class CallRecord:
             if stored and output.outside:
                 turns.taint(work, self._run.turn.id)
             elif stored:
-                traces.has_read(self._run, work, call, text)
+                traces.has_read(self._run, work, call, result)
         if not stored:
             _log.info("a result came too late", call=call.id, tool=call.name)
             return

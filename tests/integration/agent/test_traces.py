@@ -70,6 +70,7 @@ def tainted(stack: Stack, admitted: Admitted) -> bool:
         ("sub/notes.txt", call("read_file", path="sub/notes.txt")),
         ("notes.html", call("read_document", path="notes.html")),
         ("sub/notes.txt", call("list_dir", path="sub")),
+        ("notes.txt", call("edit_file", path="notes.txt", old="gone", new="x")),
         ("sub/notes.txt", call("search_files", pattern="words")),
     ],
 )

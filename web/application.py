@@ -16,9 +16,10 @@ from habakkuk.accounts.types import Scope
 from habakkuk.bootstrap import Container, build
 from habakkuk.core.config.settings import Settings, load_settings
 from habakkuk.core.log import configure_logging
+from habakkuk.core.redaction import Redactor
 from habakkuk.ops.run_file import resolve_settings
 from web.answers import json_answer
-from web.api import approvals, chat, conversations, models, sessions, turns, usage, work
+from web.api import approvals, chat, conversations, models, questions, sessions, turns, usage, work
 from web.auth.door import Door
 from web.auth.views import add_login
 from web.bodies import StrictRequest
@@ -41,6 +42,7 @@ _APIS = (
     sessions.api,
     models.api,
     approvals.api,
+    questions.api,
     work.api,
     usage.api,
     openai.api,
@@ -51,9 +53,9 @@ def make_application(settings: Settings | None) -> Flask:
     """Return the application; without `settings` this process is its own: logs and memory too."""
     own = settings is None
     loaded = resolve_settings(load_settings()) if settings is None else settings
-    container = build(loaded, name="web", pool_size=_POOL_SIZE)
     if own:
-        configure_logging(loaded.config.logs.level, container.redactor, process="web")
+        configure_logging(loaded.config.logs.level, Redactor(loaded.secrets), process="web")
+    container = build(loaded, name="web", pool_size=_POOL_SIZE)
     app = application(container)
     if own:
         # What is loaded by now stays for good; the collector need not look at it again.

@@ -20,6 +20,7 @@ from habakkuk.bootstrap import build
 from habakkuk.core.config.settings import load_settings
 from habakkuk.core.hardening import forbid_inspection
 from habakkuk.core.log import configure_logging
+from habakkuk.core.redaction import Redactor
 from habakkuk.jobs.probe import Probe
 from habakkuk.jobs.types import Queue
 
@@ -30,8 +31,8 @@ def main() -> int:
     """Run the probe to its end."""
     forbid_inspection()
     settings = load_settings()
+    configure_logging(settings.config.logs.level, Redactor(settings.secrets), process="probe")
     container = build(settings, name="probe", pool_size=_POOL_SIZE)
-    configure_logging(settings.config.logs.level, container.redactor, process="probe")
     run_until_told(Probe(container, sys.argv[1:] or list(Queue)))
     container.close()
     return 0

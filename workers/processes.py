@@ -10,6 +10,7 @@ from habakkuk.core.config.settings import load_settings
 from habakkuk.core.errors import ConfigurationError
 from habakkuk.core.hardening import forbid_inspection, keep_files_closed
 from habakkuk.core.log import configure_logging
+from habakkuk.core.redaction import Redactor
 from habakkuk.ops.stop import StopSignal
 
 _POOL_SIZE = 4
@@ -22,11 +23,13 @@ def main(environment: Environment | None = None) -> int:
     keep_files_closed()
     try:
         settings = load_settings(environment)
+        level, redactor = settings.config.logs.level, Redactor(settings.secrets)
+        # First: what is logged before would be in no form, and show secrets.
+        configure_logging(level, redactor, process="processes")
         container = build(settings, name="processes", pool_size=_POOL_SIZE)
     except ConfigurationError as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    configure_logging(settings.config.logs.level, container.redactor, process="processes")
     stop = StopSignal()
     stop.listen()
     keeper = container.keeper()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -11,6 +11,7 @@ from habakkuk.agent.run import TurnRun
 from habakkuk.conversations.shelf import automatic_title
 from habakkuk.conversations.store import hotpath, turns
 from habakkuk.conversations.store.hotpath import Taken
+from habakkuk.conversations.todo import TodoList, todo_from_json
 from habakkuk.conversations.types import Outcome, Said, StoredMessage
 from habakkuk.db.engine import Work
 from habakkuk.jobs.types import JobState
@@ -33,7 +34,7 @@ def begin(run: TurnRun, work: Work, taken: Taken) -> list[StoredMessage] | None:
     if messages and messages[-1].role is Role.USER:
         # Instructions without a conversation: roles alternate, so they lead the message.
         spoken = Message(Role.USER, messages.pop().blocks + spoken.blocks)
-    messages.append(spoken)
+    messages.append(with_tasks(spoken, todo_from_json(taken.todo)))
     parts = [asdict(part) for part in run.parts] if run.frozen is None else []
     title = _title(taken.messages[0])
     hotpath.open_transcript(work, taken, messages, run.prompt, parts, title)
@@ -49,6 +50,14 @@ def user_message(taken: Sequence[Said], zone: ZoneInfo) -> Message:
     last = len(taken) - 1
     blocks = [block for n, said in enumerate(taken) for block in _blocks(said, ends=n == last)]
     return Message(Role.USER, (note, *blocks))
+
+
+def with_tasks(spoken: Message, todo: TodoList) -> Message:
+    """Return a turn's message with the session's task list after it, while a task is open."""
+    if not todo.is_open:
+        return spoken
+    note = Text(text=f"\n\n[Your task list:\n{todo.text}]", note=True)
+    return replace(spoken, blocks=(*spoken.blocks, note))
 
 
 def _blocks(said: Said, *, ends: bool) -> Iterator[Block]:

@@ -6,7 +6,7 @@ have happened and are not repeated unless the tool only reads, and waiting ones 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from habakkuk.agent import tool_hooks, traces
@@ -128,20 +128,25 @@ class StepCalls:
                 self._record.asks(item.call, verdict.wait)
             else:
                 self._record.result(item.call, ToolOutput(verdict, is_error=True), item.wait)
-        starting = self._unhindered(starting)
+        hooks = tool_hooks.objections(self._run, [item.call for item in starting])
+        starting = self._free(starting, hooks.get)
+        calls = [item.call for item in starting]
+        keep_workspace(self._run, [(self._tools[call.name], call) for call in calls])
+        starting = self._free(starting, {call.id: self._gate.changed(call) for call in calls}.get)
         if starting:
             self._start(starting)
 
-    def _unhindered(self, starting: Sequence[_Ready]) -> list[_Ready]:
-        """Return the calls that no hook forbids; the others get its reason as their result."""
-        objections = tool_hooks.objections(self._run, [item.call for item in starting])
+    def _free(
+        self, items: Sequence[_Ready], objection: Callable[[str], str | None]
+    ) -> list[_Ready]:
+        """Return the calls that nothing is said against; the others get that as their result."""
         free = []
-        for item in starting:
-            objection = objections.get(item.call.id)
-            if objection is None:
+        for item in items:
+            said = objection(item.call.id)
+            if said is None:
                 free.append(item)
             else:
-                self._record.result(item.call, ToolOutput(objection, is_error=True), item.wait)
+                self._record.result(item.call, ToolOutput(said, is_error=True), item.wait)
         return free
 
     def _decided(
@@ -186,7 +191,6 @@ class StepCalls:
 
     def _start(self, items: Sequence[_Ready]) -> None:
         context = self._run.context
-        keep_workspace(self._run, [(self._tools[item.call.name], item.call) for item in items])
         context.failpoints.hit("tool.start.before")
         with context.database.transaction() as work:
             context.guard(work)

@@ -8,6 +8,7 @@ from typing import Any
 
 from habakkuk.agent import turn_hooks
 from habakkuk.agent.run import TurnRun
+from habakkuk.agent.steering.rest import settled, with_news
 from habakkuk.conversations.store import hotpath, transcript
 from habakkuk.conversations.types import (
     Author,
@@ -67,6 +68,8 @@ def end_turn(run: TurnRun, ending: Ending) -> None:
     )
     more = hotpath.end(context.database, run.turn, context.fence, written, run.spent.calls)
     run.spent.empty()
+    while more is None and settled(run, ending.outcome):
+        more = hotpath.end(context.database, run.turn, context.fence, written)
     if more is None:
         raise Interrupted(Reason.LEASE_LOST)
     context.failpoints.hit("turn.end.after")
@@ -75,8 +78,11 @@ def end_turn(run: TurnRun, ending: Ending) -> None:
     turn_hooks.ended(run, ending.outcome, written.shown.body)
 
 
-def append(run: TurnRun, step: int, role_blocks: Message, meta: dict[str, Any]) -> None:
-    """Append one message of a turn that goes on."""
+def append(run: TurnRun, step: int, message: Message, meta: dict[str, Any]) -> tuple[Message, bool]:
+    """Append one message of a turn that goes on, and return it with what came for it meanwhile.
+
+    And whether the turn is to pause by now, or that is not known: after a step without calls.
+    """
     context = run.context
     context.failpoints.hit("turn.append.before")
     with context.database.transaction() as work:
@@ -84,10 +90,14 @@ def append(run: TurnRun, step: int, role_blocks: Message, meta: dict[str, Any]) 
         for statement, row in run.spent.calls:
             work.defer(statement, **row)
         work.after_commit(run.spent.empty)
-        transcript.append(work, run.turn.session_id, run.turn.id, step, role_blocks, meta)
+        message, news = with_news(work, run, message)
+        transcript.append(work, run.turn.session_id, run.turn.id, step, message, meta)
         context.progressed(work)
     context.failpoints.hit("turn.append.after")
     run.events.emit(EventType.STEP_DONE, step)
+    if news is not None and news.guidance:
+        run.events.emit(EventType.QUEUE_CHANGED, step)
+    return message, not message.calls if news is None else news.paused
 
 
 def _redacted(run: TurnRun, ending: Ending) -> Ending:

@@ -109,6 +109,7 @@ class Invocation:
             self._run.ports.workspace(turn.agent),
             resolution,
             self._run.ports.tool_services,
+            self._run.attended,
         )
         try:
             # It may have waited for a thread until its time was over or its turn had ended.

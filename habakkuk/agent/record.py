@@ -8,6 +8,7 @@ from functools import partial
 
 from habakkuk.agent import tool_hooks, traces
 from habakkuk.agent.approval.words import question
+from habakkuk.agent.clarify import asking
 from habakkuk.agent.run import TurnRun
 from habakkuk.conversations.store import addresses, chat, journal, turns
 from habakkuk.conversations.types import Author, ChatKind, ChatState, NewChatMessage
@@ -16,6 +17,7 @@ from habakkuk.core.text import clean, shorten
 from habakkuk.events.types import EventType
 from habakkuk.jobs.types import NewWait, Wait
 from habakkuk.llm.types import ToolCall, ToolResult
+from habakkuk.tools.asking import CLARIFY
 from habakkuk.tools.budget import fit
 from habakkuk.tools.contract import ToolOutput
 
@@ -53,7 +55,7 @@ class CallRecord:
             if stored and output.outside:
                 turns.taint(work, self._run.turn.id)
             elif stored:
-                traces.has_read(self._run, work, call, text)
+                traces.has_read(self._run, work, call, result)
         if not stored:
             _log.info("a result came too late", call=call.id, tool=call.name)
             return
@@ -78,11 +80,30 @@ class CallRecord:
 
     def waits(self, call: ToolCall, wait: NewWait) -> None:
         """Let a running call wait; nothing when it was given up meanwhile."""
+        if wait.kind == CLARIFY:
+            self._asks_user(call, wait)
+            return
         context = self._run.context
         with context.database.transaction() as work:
             context.guard(work)
             if journal.wait(work, self.place, call):
                 context.open_wait(work, wait)
+
+    def _asks_user(self, call: ToolCall, wait: NewWait) -> None:
+        """Let a call wait for the user and show its question; one at a time in a conversation."""
+        run, context = self._run, self._run.context
+        context.failpoints.hit("question.ask.before")
+        with context.database.transaction() as work:
+            addresses.lock_by_id(work, run.turn.conversation_id)
+            context.guard(work)
+            free = asking.may_ask(work, run)
+            if free and journal.wait(work, self.place, call):
+                asking.ask(work, run, wait)
+        if not free:
+            self.result(call, ToolOutput(asking.BUSY, is_error=True))
+            return
+        context.failpoints.hit("question.ask.after")
+        run.events.emit(EventType.QUESTION, self._step, call=call.id, question=wait.id)
 
     def asks(self, call: ToolCall, wait: NewWait) -> None:
         """Hold a call that was not started until a person answers, and show the question.

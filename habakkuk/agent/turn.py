@@ -19,6 +19,8 @@ from habakkuk.agent.model import ModelStep
 from habakkuk.agent.ports import TurnPorts
 from habakkuk.agent.room import room_of
 from habakkuk.agent.run import TurnRun
+from habakkuk.agent.steering import store as steering
+from habakkuk.agent.steering.rest import rests
 from habakkuk.conversations.store import addresses, chat, hotpath, transcript, turns
 from habakkuk.conversations.store.hotpath import Taken
 from habakkuk.conversations.store.usage import Basket
@@ -126,6 +128,8 @@ class TurnHandler:
             close_turn(work, turn)
             kind, body, outcome = ChatKind.NOTICE, _STOPPED, Outcome.CANCELLED
         else:
+            if turn.began is not None:
+                steering.follow_up(work, turn)
             chat.take(work, turn.conversation_id, turn.id)
             body = f"This message could not be answered: {reason}. {_RETRY}"
             kind, outcome = ChatKind.ERROR, Outcome.FAILED
@@ -159,6 +163,8 @@ class _Turn:
         # A turn that begins in this run was loaded before its row said so.
         self._began = run.turn.began or run.ports.clock.now()
         self._model: ModelStep | None = None
+        # Of a turn that goes on after a stop of any kind it is not known yet.
+        self._paused = run.turn.began is not None
 
     def run(self, known: Transcript | None) -> None:
         """Go on from what is known of the transcript; None when it is to be read."""
@@ -206,7 +212,7 @@ class _Turn:
                     return
                 self._append(self._warned(results).message)
                 continue
-            if self._over_budget():
+            if self._over_budget() or (self._paused and rests(self._run, self._step)):
                 return
             if self._answer(self._ask()):
                 return
@@ -292,7 +298,7 @@ class _Turn:
 
     def _append(self, message: Message, meta: dict[str, Any] | None = None) -> None:
         noted = meta or {}
-        append(self._run, self._step, message, noted)
+        message, self._paused = append(self._run, self._step, message, noted)
         self._window.add(self._run.turn.id, self._step, message, noted.get("tokens"))
         self._notes += noted.get("notices", [])
         self._step += 1

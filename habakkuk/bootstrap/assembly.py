@@ -10,6 +10,7 @@ from habakkuk.accounts.memory import TokenMemory
 from habakkuk.accounts.service import Accounts
 from habakkuk.agent.approval.service import Approvals
 from habakkuk.agent.chains import fits, models_of
+from habakkuk.agent.clarify.service import Questions
 from habakkuk.agent.compaction.handler import CompactHandler
 from habakkuk.agent.ports import TurnPorts
 from habakkuk.agent.threads import ToolPool
@@ -23,6 +24,7 @@ from habakkuk.commands.contract import Health, Server
 from habakkuk.conversations.remembered import Remembered
 from habakkuk.conversations.service import Conversations
 from habakkuk.conversations.store.usage import UsageLedger
+from habakkuk.conversations.todo import TodoLists
 from habakkuk.conversations.types import session_of
 from habakkuk.core.clock import Clock
 from habakkuk.core.config.settings import Settings
@@ -37,6 +39,7 @@ from habakkuk.db.engine import IDLE_SECONDS, Database, DatabaseAway
 from habakkuk.delivery.handler import DeliveryHandler
 from habakkuk.events.hub import LiveHub
 from habakkuk.events.publisher import Publisher
+from habakkuk.gateway.answering import Answering
 from habakkuk.gateway.service import Gateway
 from habakkuk.gateway.service import Ports as GatewayPorts
 from habakkuk.hooks.service import Hooks
@@ -85,11 +88,11 @@ def _assemble(
     jobs = Jobs(database, wake, handlers)
     selection = select(settings)
     live, memory = LiveHub(redis), TokenMemory()
-    approvals = Approvals(database, jobs)
+    approvals, questions = Approvals(database, jobs), Questions(database, jobs)
     server = Server(selection, partial(_health, jobs, redis, selection))
     prices = Prices(settings.config, selection.endpoints)
     hooks = Hooks(settings.config.hooks, settings.environment.process, settings.home)
-    ports = GatewayPorts(server, approvals, hooks)
+    ports = GatewayPorts(server, Answering(approvals, questions), hooks)
     return Container(
         settings=settings,
         database=database,
@@ -173,6 +176,7 @@ def _tool_services(container: Container, tools: ToolRegistry) -> ToolServices:
         secrets=Secrets(settings.config.secrets, settings.environment.get),
         catalogue=lambda agent: tools.specs(agent_of(settings, agent).toolsets),
         processes=container.processes,
+        todo=TodoLists(container.database),
         failpoints=container.failpoints,
         files=ShownFiles(blobs.put),
         search=Search(config.search, settings.environment.values, web, container.redis),

@@ -9,6 +9,7 @@ from functools import partial
 from habakkuk.accounts.logins import Logins
 from habakkuk.accounts.service import Accounts
 from habakkuk.agent.approval.service import Approvals
+from habakkuk.agent.clarify.service import Questions
 from habakkuk.agent.inspection import Inspections
 from habakkuk.agent.offered import offered_in
 from habakkuk.agent.threads import ToolPool
@@ -126,6 +127,11 @@ class Container:
         """Snapshots of workspaces; it holds nothing of its own."""
         home, agents = self.settings.home, self.settings.config.agents
         return Checkpoints(home, agents, partial(workspace_of, home))
+
+    @property
+    def questions(self) -> Questions:
+        """The open questions of agents; it holds nothing of its own."""
+        return Questions(self.database, self.jobs)
 
     @property
     def processes(self) -> Desk:

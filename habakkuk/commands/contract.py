@@ -52,7 +52,10 @@ class CommandContext:
 
 @dataclass(frozen=True)
 class Command:
-    """One command. The docstring of its function is its help text."""
+    """One command. The docstring of its function is its help text.
+
+    `ordinary` says whether, as things stand, what follows its name is an ordinary message.
+    """
 
     name: str
     usage: str
@@ -61,6 +64,7 @@ class Command:
     run: Callable[[CommandContext, str], str]
     wants_health: bool
     aliases: tuple[str, ...] = ()
+    ordinary: Callable[[CommandContext], bool] | None = None
 
 
 def command(
@@ -70,6 +74,7 @@ def command(
     role: Role = Role.MEMBER,
     wants_health: bool = False,
     aliases: tuple[str, ...] = (),
+    ordinary: Callable[[CommandContext], bool] | None = None,
 ) -> Callable[[Callable[[CommandContext, str], str]], Command]:
     """Make a Command of a function `(context, arguments) -> reply`.
 
@@ -79,6 +84,6 @@ def command(
 
     def make(function: Callable[[CommandContext, str], str]) -> Command:
         described = (inspect.getdoc(function) or "").split("\n")[0]
-        return Command(name, usage, role, described, function, wants_health, aliases)
+        return Command(name, usage, role, described, function, wants_health, aliases, ordinary)
 
     return make

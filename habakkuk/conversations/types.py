@@ -84,11 +84,14 @@ class ChatKind(StrEnum):
     """What a chat message is. A typed value, so that no marker text is ever sent or parsed.
 
     `event`: Habakkuk says that something happened, which begins a turn as a person's message does.
+    `steer`: a person's guidance for a turn that runs.
     """
 
     MESSAGE = "message"
     COMMAND = "command"
     APPROVAL = "approval"
+    QUESTION = "question"
+    STEER = "steer"
     NOTICE = "notice"
     EVENT = "event"
     ERROR = "error"
@@ -170,7 +173,8 @@ class NewChatMessage:
 class Acceptance:
     """A message to accept, and the turn that it opens (`opens`) or joins.
 
-    `agents` are those that the conversation may have; another one needs a switch first.
+    `agents` are those that the conversation may have; another one needs a switch first. `answers`:
+    where a question is open it may be the answer, so it is not accepted without a look at that.
     """
 
     address: Address
@@ -186,6 +190,7 @@ class Acceptance:
     opens: bool = True
     joinable: bool = False
     delay: float = 0.0
+    answers: bool = False
 
 
 @dataclass(frozen=True)

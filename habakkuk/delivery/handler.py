@@ -95,9 +95,9 @@ class DeliveryHandler:
 
     def _cannot_ask(self, delivery: Delivery, reason: str) -> None:
         """Deny a question that nobody will see, before its delivery is given up (case K55)."""
-        approval = delivery.data.get("approval")
-        if approval is not None:
-            self._undeliverable(approval, reason)
+        asked = delivery.data.get("approval") or delivery.data.get("question")
+        if asked is not None:
+            self._undeliverable(asked, reason)
 
 
 class _Sending:

@@ -26,6 +26,7 @@ class EventType(StrEnum):
     STEP_DONE = "step.done"
     REVIEW = "review"
     APPROVAL = "approval.asked"
+    QUESTION = "question.asked"
     TURN_WAITING = "turn.waiting"
     TURN_ENDED = "turn.ended"
     QUEUE_CHANGED = "queue.changed"

@@ -23,6 +23,7 @@ from habakkuk.gateway.types import Admitted, Inbound
 
 _BEGUN = "it is being answered already; send what you want to add as a new message"
 _BUSY = "something here is still being answered; stop it or wait for its end"
+_CHANGEABLE = frozenset({ChatKind.MESSAGE, ChatKind.STEER})
 _NOTHING = "there is nothing here to ask again"
 
 
@@ -91,7 +92,7 @@ class Amendments:
             raise NotFound("there is no such conversation")
         message = chat.one_in(work, found.id, seq)
         own = message is not None and message.author is Author.USER
-        if message is None or not own or message.kind is not ChatKind.MESSAGE:
+        if message is None or not own or message.kind not in _CHANGEABLE:
             raise NotFound("there is no such message of yours")
         if message.state is not ChatState.QUEUED:
             raise Conflict(_BEGUN)

@@ -52,6 +52,19 @@ def command_row(inbound: Inbound) -> NewChatMessage:
     )
 
 
+def answer_row(inbound: Inbound, turn: str) -> NewChatMessage:
+    """Return the row of what somebody answered to a question of a turn."""
+    return NewChatMessage(
+        Author.USER,
+        inbound.text,
+        ChatState.TAKEN,
+        user_id=inbound.user.id,
+        account=inbound.address.account,
+        remote_id=inbound.remote_id,
+        turn_id=turn,
+    )
+
+
 def reply_row(inbound: Inbound, text: str) -> NewChatMessage:
     """Return the row of what a command answers."""
     return NewChatMessage(

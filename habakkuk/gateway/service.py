@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 
-from habakkuk.agent.approval import store as approvals
-from habakkuk.agent.approval.service import Approvals, may_answer, read_words
-from habakkuk.agent.approval.types import Answer
 from habakkuk.agent.turn import TURN_KIND
 from habakkuk.commands.contract import Command, CommandContext, Health, Server
 from habakkuk.commands.registry import CommandRegistry, allowed
@@ -27,6 +25,7 @@ from habakkuk.core.failpoints import Failpoints
 from habakkuk.core.ids import random_id
 from habakkuk.db.engine import Database, Work
 from habakkuk.gateway import rows, store
+from habakkuk.gateway.answering import Answering, may_be_answer
 from habakkuk.gateway.entry import cleaned
 from habakkuk.gateway.heard import tell_of_message
 from habakkuk.gateway.types import Admitted, Inbound
@@ -34,13 +33,7 @@ from habakkuk.hooks.service import Hooks
 from habakkuk.jobs.service import Jobs
 from habakkuk.jobs.types import Queue
 
-_DONE = {Answer.ONCE: "Allowed once", Answer.SESSION: "Allowed", Answer.DENY: "Not allowed"}
-_READING_SECONDS = 1.0
 MOST_FILES = 20
-_WAITS = (
-    "Your message is kept and comes after the open question. Answer that with yes or no, or end it"
-    " with /stop."
-)
 _EMPTY = "the message is empty; write something to be answered"
 
 
@@ -55,10 +48,10 @@ class _Call:
 
 @dataclass(frozen=True)
 class Ports:
-    """What stands behind the door: commands look at `server`, words may answer `approvals`."""
+    """What stands behind the door: commands look at `server`, `answering` knows what is open."""
 
     server: Server
-    approvals: Approvals
+    answering: Answering
     hooks: Hooks
 
 
@@ -79,7 +72,7 @@ class Gateway:
         self._config = config
         self._failpoints = failpoints
         self._server = ports.server
-        self._approvals = ports.approvals
+        self._answering = ports.answering
         self._hooks = ports.hooks
         self._commands = CommandRegistry()
 
@@ -124,47 +117,30 @@ class Gateway:
             return self._command(work, self._fitted(work, found, inbound), inbound, call)
 
     def _answer(self, inbound: Inbound) -> Admitted | None:
-        """Take a yes or no as the answer to the open question here; None when it is a message.
-
-        With several questions open it answers the oldest, which is the one that is shown. A
-        question of this very moment cannot have been read: what was said is about another.
-        """
-        answers = inbound.commands and inbound.approves and not inbound.files
-        said = read_words(inbound.text) if answers else None
+        """Take a yes or no as the answer to the open approval here; None when it is a message."""
+        said = self._answering.words(inbound)
         if said is None:
             return None
         with self._database.transaction() as work:
             conversation = addresses.lock(work, inbound.address)
             if conversation is None:
                 return None
-            known = self._known(work, inbound)
-            if known is not None:
+            admitted = self._known(work, inbound)
+            if admitted is None:
+                admitted = self._answering.approval(work, conversation, inbound, said)
+            if admitted is not None:
                 self._save_cursor(work, inbound)
-                return known
-            shown = approvals.open_in(work, conversation.id, _READING_SECONDS)
-            asked = [approval for approval in shown if may_answer(inbound.user, approval)]
-            if not asked:
-                return None
-            self._save_cursor(work, inbound)
-            answer, reason = said
-            self._approvals.answer_in(work, inbound.user, asked[0], answer, reason)
-            seq = chat.add(work, conversation.id, rows.command_row(inbound))
-            reply = f"{_DONE[answer]}: {asked[0].tool}."
-            chat.add(work, conversation.id, rows.reply_row(inbound, reply))
-            return Admitted(conversation.id, conversation.session_id, seq or 0, None, reply)
+            return admitted
 
     def tell_what_it_waits_for(self, inbound: Inbound, admitted: Admitted) -> None:
         """Say outside that a message waits behind an open question, where no queue is shown."""
-        if admitted.turn_id is None or admitted.duplicate:
+        if admitted.turn_id is None or admitted.duplicate or admitted.answers:
             return
         with self._database.transaction() as work:
-            if not approvals.open_in(work, admitted.conversation_id, 0):
-                return
-            addresses.lock_by_id(work, admitted.conversation_id)
-            row = NewChatMessage(
-                Author.SYSTEM, _WAITS, ChatState.SENT, ChatKind.NOTICE, target=inbound.target
-            )
-            chat.add(work, admitted.conversation_id, row)
+            row = self._answering.notice(work, inbound, admitted.conversation_id)
+            if row is not None:
+                addresses.lock_by_id(work, admitted.conversation_id)
+                chat.add(work, admitted.conversation_id, row)
 
     def _admit_message(self, inbound: Inbound) -> Admitted:
         """Accept in one statement; only what is new, joins or moves a cursor takes more."""
@@ -180,7 +156,7 @@ class Gateway:
         self._failpoints.hit("admit.commit.after")
         if admitted.duplicate:
             return admitted
-        if asked.delay <= 0:
+        if asked.delay <= 0 and not admitted.answers:
             self._jobs.announce(asked.queue, asked.turn_id)
         tell_of_message(self._hooks, inbound, admitted)
         return admitted
@@ -201,6 +177,10 @@ class Gateway:
             known = self._known(work, inbound)
             if known is not None:
                 return known
+            answered = self._answering.question(work, found, inbound)
+            if answered is not None:
+                return answered
+            asked = replace(asked, answers=False)
             conversation = self._fitted(work, found, inbound)
             if inbound.joinable:
                 asked = self._joining(work, conversation, inbound, asked)
@@ -245,6 +225,7 @@ class Gateway:
             session_id=inbound.session_id,
             joinable=inbound.joinable,
             delay=self._config.gateway.burst_window if inbound.joinable else 0.0,
+            answers=may_be_answer(inbound),
         )
 
     @staticmethod
@@ -347,9 +328,29 @@ class Gateway:
         command = call.command
         if not allowed(command, inbound.user.role):
             raise Forbidden(f"/{command.name} is for the {command.role} only")
+        context = self._context(work, conversation, inbound, call)
+        if command.ordinary is not None and call.arguments and command.ordinary(context):
+            return self._ordinary(work, inbound, call.arguments)
         if chat.add(work, conversation.id, rows.command_row(inbound)) is None:
             return self._repeated(work, inbound)
-        context = CommandContext(
+        reply = command.run(context, call.arguments)
+        seq = chat.add(work, conversation.id, rows.reply_row(inbound, reply))
+        return Admitted(conversation.id, conversation.session_id, seq or 0, None, reply)
+
+    def _ordinary(self, work: Work, inbound: Inbound, text: str) -> Admitted:
+        """Take what follows a command's name as a message, where that has nothing to act on."""
+        asked = replace(self._acceptance(replace(inbound, text=text)), answers=False)
+        accepted = hotpath.accept_in(work, asked)
+        if accepted is None:
+            return self._repeated(work, inbound)
+        if asked.delay <= 0:
+            work.after_commit(partial(self._jobs.announce, asked.queue, asked.turn_id))
+        return rows.admitted(asked, accepted)
+
+    def _context(
+        self, work: Work, conversation: Conversation, inbound: Inbound, call: _Call
+    ) -> CommandContext:
+        return CommandContext(
             work,
             replace(conversation, session_id=inbound.session_id or conversation.session_id),
             inbound.user,
@@ -360,6 +361,3 @@ class Gateway:
             inbound.session_id is not None,
             inbound.target,
         )
-        reply = command.run(context, call.arguments)
-        seq = chat.add(work, conversation.id, rows.reply_row(inbound, reply))
-        return Admitted(conversation.id, conversation.session_id, seq or 0, None, reply)

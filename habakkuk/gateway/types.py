@@ -58,7 +58,8 @@ class Admitted:
     """What became of a message. `agent` and `at` are those of a turn accepted now, else None.
 
     `turn_id` is None for a command, whose `reply` is set, and whose `session_id` is the session
-    that was the conversation's current one before it.
+    that was the conversation's current one before it. `answers`: it answered the open question of
+    that turn, which goes on.
     """
 
     conversation_id: str
@@ -69,3 +70,4 @@ class Admitted:
     duplicate: bool = False
     agent: str | None = field(default=None, compare=False)
     at: datetime | None = field(default=None, compare=False)
+    answers: bool = field(default=False, compare=False)

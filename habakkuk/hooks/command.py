@@ -49,25 +49,31 @@ def run(
 
     What it started and left in its process group is killed with it when its time is over.
     """
-    with tempfile.TemporaryFile() as source:
-        source.write(given)
-        source.seek(0)
-        try:
-            process = subprocess.Popen(
-                [_SHELL, "-c", command],
-                stdin=source,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                cwd=home,
-                env=dict(variables),
-                start_new_session=True,
-            )
-        except OSError as error:
-            return Ran(None, "", f"it could not be started: {error}")
+    try:
+        process = _started(command, given, variables, home)
+    except (OSError, ValueError) as error:
+        return Ran(None, "", f"it could not be started: {error}")
     with process:
         watched = interrupt or Interrupt()
         with watched.freeing(lambda: _kill(process)):
             return _watched(process, seconds)
+
+
+def _started(
+    command: str, given: bytes, variables: Mapping[str, str], home: Path
+) -> subprocess.Popen[bytes]:
+    with tempfile.TemporaryFile() as source:
+        source.write(given)
+        source.seek(0)
+        return subprocess.Popen(
+            [_SHELL, "-c", command],
+            stdin=source,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=home,
+            env=dict(variables),
+            start_new_session=True,
+        )
 
 
 def _watched(process: subprocess.Popen[bytes], seconds: float) -> Ran:
@@ -82,14 +88,18 @@ def _watched(process: subprocess.Popen[bytes], seconds: float) -> Ran:
             process.wait()
             return Ran(None, _text(kept), f"it did not end within {seconds:g} s")
         _read(output, kept, _LOOK_SECONDS)
-    while _read(output, kept, 0):
+    # What it left behind may print for ever.
+    while len(kept) < _KEPT and _read(output, kept, 0):
         pass
     return Ran(code, _text(kept))
 
 
 def _read(output: int, kept: bytearray, seconds: float) -> bool:
     """Take what a hook has printed; False when there is nothing more at the moment."""
-    if not select.select([output], [], [], seconds)[0]:
+    # Not select: a worker may have more than 1,024 files open.
+    poll = select.poll()
+    poll.register(output, select.POLLIN)
+    if not poll.poll(seconds * 1_000):
         return False
     chunk = os.read(output, _CHUNK)
     kept += chunk[: _KEPT - len(kept)]
@@ -104,5 +114,7 @@ def _text(kept: bytearray) -> str:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+    # Not once it is collected: the number may be another's by then.
+    if process.returncode is None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)

@@ -99,10 +99,17 @@ class Hooks:
                     # Under the lock, so that whoever puts one in sees either us or one less of us.
                     self._tellers -= 1
                     return
+            self._tell_one(hook, happening)
+
+    def _tell_one(self, hook: HookConfig, happening: Happening) -> None:
+        try:
             ran = self._run(hook, happening)
-            if ran.code != 0:
-                why = ran.trouble or f"code {ran.code}"
-                _log.warning("a hook failed", hook_event=str(happening.event), why=why)
+        except Exception:  # noqa: BLE001 - the top of the thread, which is counted: it must go on
+            _log.exception("a hook could not be run", hook_event=str(happening.event))
+            return
+        if ran.code != 0:
+            why = ran.trouble or f"code {ran.code}"
+            _log.warning("a hook failed", hook_event=str(happening.event), why=why)
 
     def _run(
         self, hook: HookConfig, happening: Happening, interrupt: Interrupt | None = None

@@ -11,7 +11,7 @@ from habakkuk.jobs.contract import JobHandler, Reopening
 from habakkuk.jobs.store import queue, records, waits, workers
 from habakkuk.jobs.store.records import Count
 from habakkuk.jobs.store.workers import WorkerRow
-from habakkuk.jobs.types import Job, JobState, NewJob, Wait
+from habakkuk.jobs.types import Job, JobState, NewJob, NewWait, Wait
 from habakkuk.jobs.wake import Wake
 
 
@@ -72,6 +72,24 @@ class Jobs:
         resolved, woken = waits.resolve(work, wait_id, outcome, answer)
         if woken is not None:
             work.after_commit(partial(self._wake.wake, *woken))
+        return resolved
+
+    def open_wait(self, work: Work, job_id: str, wait: NewWait) -> bool:
+        """Let a job wait as soon as it parks; False when it has ended."""
+        locked = records.lock(work, job_id)
+        if locked is None or not locked.state.alive:
+            return False
+        waits.open_wait(work, job_id, wait)
+        return True
+
+    def let_go(
+        self, work: Work, wait_id: str, outcome: str, answer: dict[str, Any] | None = None
+    ) -> bool:
+        """Resolve a wait with whose answer its job has nothing to do; False as for resolve."""
+        resolved = self.resolve(work, wait_id, outcome, answer)
+        wait = waits.get_in(work, wait_id)
+        if resolved and wait is not None:
+            waits.consume(work, wait.job_id, wait_id)
         return resolved
 
     def retry(self, work: Work, job_id: str) -> bool:

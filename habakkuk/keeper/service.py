@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import queue
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -62,6 +63,9 @@ class Keeper:
         self._id = random_id("keeper")
         self._folder = log_folder(home)
         self._running: dict[str, Kept] = {}
+        # Each in a thread of its own: to get a container or a connection may take minutes.
+        self._starting: set[str] = set()
+        self._started: queue.SimpleQueue[tuple[str, Kept | End]] = queue.SimpleQueue()
         self._ends: queue.SimpleQueue[tuple[str, End]] = queue.SimpleQueue()
         self._unrecorded: dict[str, End] = {}
         self._settled: queue.SimpleQueue[tuple[str, str, bool]] = queue.SimpleQueue()
@@ -82,6 +86,8 @@ class Keeper:
     def stop(self) -> None:
         """End every process, note that, and let go of the home."""
         self._loop.stop()
+        while not self._started.empty():
+            self._take_started()
         for kept in self._running.values():
             kept.end(stopping=True)
         until = time.monotonic() + _END_SECONDS
@@ -120,6 +126,7 @@ class Keeper:
             return 1.0
         if not self._opened:
             self._open()
+        self._begin_started()
         self._record_ends()
         self._notices.tell()
         self._start_new()
@@ -154,21 +161,48 @@ class Keeper:
         store.withdraw_late(self._database, _LATE_SECONDS, _LATE)
         while not self._loop.stopping and (process := store.claim(self._database, self._id)):
             self._hit("process.claim.after")
-            self._start(process)
+            self._starting.add(process.id)
+            threading.Thread(
+                target=self._start, args=(process,), name="starting", daemon=True
+            ).start()
 
     def _start(self, process: Process) -> None:
-        workspace = self._ports.workspace(process.agent)
+        """Start one process. The top of its thread."""
+        self._started.put((process.id, self._made(process)))
+        self._loop.kick()
+
+    def _made(self, process: Process) -> Kept | End:
         try:
+            workspace = self._ports.workspace(process.agent)
             sheet = sheet_of(self._ports.commands, process, workspace)
             kept = Kept(process, sheet, self._folder, self._note_end)
         except (ToolError, OSError) as error:
-            end = End(ProcessState.FAILED, reason=str(error))
-            store.finish(self._database, process.id, self._id, end)
-            return
-        self._running[process.id] = kept
-        self._hit("process.start.after")
-        store.begin(self._database, process.id, self._id)
-        _log.info("a process runs", process=process.id, agent=process.agent)
+            return End(ProcessState.FAILED, reason=str(error))
+        except Exception as error:  # noqa: BLE001 - the top of the thread: its row must not wait for ever
+            _log.exception("a process cannot be started", process=process.id)
+            return End(ProcessState.FAILED, reason=f"it was not started: {type(error).__name__}")
+        if self._loop.stopping:
+            kept.end(stopping=True)
+        return kept
+
+    def _begin_started(self) -> None:
+        """Note what runs by now."""
+        while not self._started.empty():
+            process_id = self._take_started()
+            if process_id in self._running:
+                self._hit("process.start.after")
+                store.begin(self._database, process_id, self._id)
+                _log.info("a process runs", process=process_id)
+
+    def _take_started(self) -> str:
+        """Take one that was started, or its end when that failed; return its id."""
+        process_id, made = self._started.get()
+        if isinstance(made, Kept):
+            self._running[process_id] = made
+        else:
+            self._unrecorded[process_id] = made
+        self._starting.discard(process_id)
+        return process_id
 
     def _note_end(self, process_id: str, end: End) -> None:
         """Take an end, in the process's own thread."""
@@ -181,6 +215,9 @@ class Keeper:
             process_id, end = self._ends.get()
             self._unrecorded[process_id] = end
         for process_id, end in list(self._unrecorded.items()):
+            if process_id in self._starting:
+                # It ended before we were told that it runs.
+                continue
             self._hit("process.end.before")
             store.finish(self._database, process_id, self._id, end)
             self._hit("process.end.after")
@@ -222,7 +259,7 @@ class Keeper:
             elif row is not None and not row.begun:
                 # The database was away when it began.
                 store.begin(self._database, process_id, self._id)
-        for process_id in rows.keys() - self._running.keys():
+        for process_id in rows.keys() - self._running.keys() - self._starting:
             # Whether it was taken was not known when the database went away.
             end = End(ProcessState.FAILED, reason=_NOT_TAKEN)
             store.finish(self._database, process_id, self._id, end)

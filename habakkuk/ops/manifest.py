@@ -21,6 +21,8 @@ _NOT_KEPT = frozenset(
     {"postgresql", "valkey", "run", "logs", "procs", "run.json", "up.lock", "instance"}
     # Git may write to the checkpoints meanwhile, and they can be as large as all the rest.
     | {"beat-schedule", "checkpoints"}
+    # Private keys, made anew from their variables, and sockets of connections.
+    | {"ssh"}
 )
 
 

@@ -96,7 +96,8 @@ _TAKE_INPUTS = text("""
     WITH taken AS (
         SELECT i.process_id, i.key, i.data FROM process_inputs i
         JOIN processes p ON p.id = i.process_id
-        WHERE i.outcome IS NULL AND (p.keeper = :keeper OR p.finished IS NOT NULL)
+        WHERE i.outcome IS NULL
+          AND (p.keeper = :keeper AND p.state = 'running' OR p.finished IS NOT NULL)
         FOR UPDATE OF i
     )
     UPDATE process_inputs i SET outcome = 'taken', data = '' FROM taken t

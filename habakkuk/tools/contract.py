@@ -49,7 +49,8 @@ class Resolution:
 class ToolContext:
     """What a running call may know. `call_id` is the key for effects that must happen once.
 
-    `resolution` is set when the call raised WaitFor before and that wait has ended.
+    `resolution` is set when the call raised WaitFor before and that wait has ended. `attended`: the
+    turn's user can be asked.
     """
 
     call_id: str
@@ -60,6 +61,7 @@ class ToolContext:
     workspace: Path
     resolution: Resolution | None = None
     services: ToolServices = field(default_factory=ToolServices)
+    attended: bool = False
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,11 @@ class Tool:
             raise ToolError(
                 f"{self.name}: the arguments do not fit its schema: {faults}"
             ) from error
+
+
+def nothing(_args: ToolArgs) -> Sequence[str]:
+    """Return no path and no address: for `paths` of tools that call what the operator chose."""
+    return ()
 
 
 def tool(

@@ -34,8 +34,6 @@ _END = b"end\n"
 _MOST_WAITING = 1_000_000
 # The shim asks, waits two seconds and kills; one that takes this long is killed itself.
 _CUT_SECONDS = 6.0
-# More for a shim that has to end the command elsewhere; it gives that up first.
-_ELSEWHERE_SECONDS = 16.0
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,6 @@ class Detached:
         self._lock = threading.Lock()
         self._inputs: deque[_Input] = deque()
         self._open: set[int] = set()
-        self._patience = _CUT_SECONDS + (_ELSEWHERE_SECONDS if sheet.stop else 0.0)
         self._killed_at: float | None = None
         self._patience = _CUT_SECONDS + (STOP_SECONDS if sheet.stop else 0.0)
         self._status = bytearray()

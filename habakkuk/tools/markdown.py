@@ -1,7 +1,8 @@
 """Turn a page into Markdown: `python -I markdown.py URL`, HTML in as UTF-8, JSON out.
 
 A program of its own, with limits of its own: pages are written by anybody, the parser is C, and
-some pages keep it busy for minutes. It imports nothing of Habakkuk and holds none of its secrets.
+some pages keep it busy for minutes. Once it has loaded what it reads with, it can open nothing more
+(core/confined).
 """
 
 from __future__ import annotations
@@ -9,12 +10,15 @@ from __future__ import annotations
 import html
 import json
 import re
-import resource
 import sys
+from pathlib import Path
 
 import trafilatura
 
 _CPU_SECONDS = 15
+_WALL_SECONDS = 30
+# A short and a long one are read in different ways.
+_SAMPLES = [f"<html><body><p>{'Some words. ' * times}</p></body></html>" for times in (2, 200)]
 _MEMORY = 1_500_000_000
 # Bounded, so that a page of nothing but beginnings of titles costs no more than another.
 _TITLE = re.compile(r"<title\b[^>]{0,500}>([^<]{0,1000})", re.IGNORECASE)
@@ -24,7 +28,19 @@ _TITLE_LENGTH = 300
 
 
 def main() -> None:
-    """Read, turn, write."""
+    """Give up all but this, read, turn, write."""
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+    from habakkuk.core.confined import (  # noqa: PLC0415 - after the path is known
+        Allowance,
+        die_with_parent,
+        give_up,
+    )
+
+    die_with_parent()
+    # Loads the lists of words that it reads when they are first needed.
+    for sample in _SAMPLES:
+        _markdown(sample, "https://site.example/")
+    give_up(Allowance(_MEMORY, _CPU_SECONDS, _WALL_SECONDS))
     source = sys.stdin.buffer.read().decode("utf-8", "replace")
     told = {"text": _markdown(source, sys.argv[1]), "title": _title(source)}
     sys.stdout.buffer.write(json.dumps(told).encode())
@@ -69,12 +85,5 @@ def _title(source: str) -> str:
     return " ".join(html.unescape(found[1]).split())[:_TITLE_LENGTH] if found else ""
 
 
-def _limit() -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS))
-    if sys.platform == "linux":
-        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-
-
 if __name__ == "__main__":
-    _limit()
     main()

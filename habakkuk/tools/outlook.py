@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from habakkuk.core.config.schema import PermissionMode
-from habakkuk.tools.contract import Tool, ToolArgs
+from habakkuk.tools.contract import Tool, ToolArgs, nothing
 from habakkuk.tools.permissions import Taint, Verdict, decide
 
 _WORKSPACE = Path("/workspace")
@@ -34,6 +34,6 @@ def outlook(mode: PermissionMode, tool: Tool) -> Outlook:
 def _verdict(mode: PermissionMode, tool: Tool, path: str, *, tainted: bool = False) -> Verdict:
     # Of one that some calls of do more, what they all do is told.
     tool = replace(tool, risk_of=None)
-    touching = tool if tool.paths is None else replace(tool, paths=lambda _args: [path])
+    touching = tool if tool.paths in (None, nothing) else replace(tool, paths=lambda _args: [path])
     taint = Taint(said=lambda _: False) if tainted else None
     return decide(mode, touching, ToolArgs(), _WORKSPACE, taint).verdict

@@ -66,7 +66,8 @@ def decide(
 
 
 def _all_known(tool: Tool, args: ToolArgs, taint: Taint) -> bool:
-    return tool.paths is None or all(map(taint.said, tool.paths(args)))
+    # What does not say where it goes may go anywhere.
+    return tool.paths is not None and all(map(taint.said, tool.paths(args)))
 
 
 def _is_free_in_workspace(tool: Tool, args: ToolArgs, workspace: Path) -> bool:

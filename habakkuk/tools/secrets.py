@@ -10,7 +10,8 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from urllib.parse import quote
+from html.entities import codepoint2name
+from urllib.parse import quote_plus
 
 from habakkuk.core.config.schema import SecretConfig
 from habakkuk.core.errors import ToolError
@@ -34,13 +35,15 @@ class Secrets:
         """`value` returns a variable's value, None when it is unset."""
         self._secrets = dict(secrets or {})
         self._value = value
-        self._forms = {
-            form: name
+        forms = [
+            (form, name)
             for name, secret in self._secrets.items()
             for form in _forms(value(secret.env) or "")
-        }
-        longest_first = sorted(self._forms, key=len, reverse=True)
-        self._known = re.compile("|".join(map(re.escape, longest_first))) if self._forms else None
+        ]
+        forms.sort(key=lambda form: len(form[0]), reverse=True)
+        self._names = [name for _, name in forms]
+        spelled = "|".join(f"({''.join(map(_spelled, form))})" for form, _ in forms)
+        self._known = re.compile(spelled) if forms else None
 
     def filled(self, text: str, tool: str, agent: str, url: str) -> str:
         """Return a header's text with the secrets that it names, as `{{secret:NAME}}`.
@@ -66,7 +69,11 @@ class Secrets:
         """Return a text with names in the place of secrets, also of encoded ones."""
         if self._known is None:
             return text
-        return self._known.sub(lambda match: f"[secret:{self._forms[match[0]]}]", text)
+        return self._known.sub(self._name_of, text)
+
+    def _name_of(self, match: re.Match[str]) -> str:
+        assert match.lastindex is not None  # noqa: S101 - each form is a group
+        return f"[secret:{self._names[match.lastindex - 1]}]"
 
     def _for_url(self, name: str, tool: str, agent: str, url: str) -> str:
         secret, value = self._allowed(name, tool, agent)
@@ -126,13 +133,34 @@ def told(secrets: Mapping[str, SecretConfig]) -> str:
     )
 
 
+def _spelled(character: str) -> str:
+    """Return a pattern of what a character may become in Markdown, JSON, HTML and URLs.
+
+    Letters and digits stay as they are there, and keep the search quick.
+    """
+    if character.isascii() and character.isalnum():
+        return character
+    code = ord(character)
+    escape = "".join(f"%(?i:{byte:02x})" for byte in character.encode("utf-8", "surrogatepass"))
+    spelled = [
+        rf"\\{{0,2}}{re.escape(character)}",
+        rf"\\u(?i:{code:04x})",
+        escape,
+        rf"&\#0*{code};",
+        rf"&\#[xX]0*(?i:{code:x});",
+    ]
+    if (name := codepoint2name.get(code)) is not None:
+        spelled.append(f"&{name};")
+    return f"(?:{'|'.join(spelled)})"
+
+
 def _forms(value: str) -> Iterator[str]:
-    """Yield a value as it may come back: as it is, in URLs, in base64 at each offset, as hex."""
+    """Yield a value as it may come back: as it is, in a form, in base64 at each offset, as hex."""
     if len(value) < _SHORTEST:
         return
     raw = value.encode("utf-8", "surrogatepass")
     yield value
-    yield quote(value, safe="")
+    yield quote_plus(value)
     yield raw.hex()
     yield raw.hex().upper()
     for offset in range(3):

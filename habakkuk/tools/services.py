@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from habakkuk.conversations.todo import TodoList
 from habakkuk.core.failpoints import Failpoints
 from habakkuk.core.http import OutsideHttp
 from habakkuk.core.interrupt import Interrupt
@@ -56,12 +57,20 @@ class ProcessDesk(Protocol):
         ...
 
 
+class TodoDesk(Protocol):
+    """Where tools have task lists kept; habakkuk.conversations.todo says how."""
+
+    def change(self, session_id: str, change: Callable[[TodoList], TodoList]) -> TodoList:
+        """Change a session's list, as one step, and return it."""
+        ...
+
+
 @dataclass(frozen=True)
 class ToolServices:
     """The parts of a worker process that tools share.
 
-    Without arguments it keeps nothing and has no background processes. `catalogue` gives every
-    tool of an agent by the agent's name.
+    Without arguments it keeps nothing and has no background processes and no task lists.
+    `catalogue` gives every tool of an agent by the agent's name.
     """
 
     web: OutsideHttp = field(default_factory=OutsideHttp)
@@ -70,6 +79,7 @@ class ToolServices:
     secrets: Secrets = field(default_factory=Secrets)
     catalogue: Callable[[str], Sequence[ToolSpec]] = _no_tools
     processes: ProcessDesk | None = None
+    todo: TodoDesk | None = None
     failpoints: Failpoints = field(default_factory=Failpoints)
     files: ShownFiles = field(default_factory=ShownFiles)
     documents: Documents = field(default_factory=Documents)

@@ -29,6 +29,7 @@ _PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NO_NEW_PRIVS = 38
 _CLONE_NEWNS = 0x0002_0000
+_CLONE_NEWIPC = 0x0800_0000
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_REMOUNT = 1, 2, 4, 32
 _MS_BIND, _MS_REC, _MS_PRIVATE = 4096, 16384, 1 << 18
 _TERM_GRACE = 2.0  # seconds between the polite and the last signal after a timeout
@@ -351,6 +352,8 @@ def _hide(order: Order) -> None:
         if order.objection is not None:
             raise Failed(order.objection)
         return
+    # Shared memory and message queues of its own, or they would outlive it and join what is apart.
+    libc.unshare(_CLONE_NEWIPC)
     _mount(libc, "none", "/", "", _MS_REC | _MS_PRIVATE)
     kept = os.open(order.workspace, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     flags = _MS_NOSUID | _MS_NODEV

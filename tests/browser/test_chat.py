@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from sqlalchemy import text
 
 from tests.browser.conftest import Opening
-from tests.browser.window import Window
+from tests.browser.window import Window, violations
 from tests.fakes.stack import until
 
 
@@ -179,6 +179,52 @@ def test_an_approval_shows_exactly_what_would_run_and_allows_it(window: Window) 
     expect(window.answers).to_contain_text("done call")
     expect(card).to_have_count(0)
     expect(page.locator("#approvals")).to_be_hidden()
+
+
+ASKED = """[[tool clarify {"questions": [
+    {"question": "Which \u05e6\u05d1\u05e2?", "choices": ["red", "\u05d9\u05e8\u05d5\u05e7"]}
+]}]] go"""
+
+
+def test_a_choice_answers_a_question_and_both_stay(window: Window) -> None:
+    window.served.send(ASKED.replace("\n", ""), "ask")
+    page = window.go("/c/ask")
+    card = page.locator(".approval")
+    expect(card).to_contain_text("habakkuk asks")
+    expect(card).to_contain_text("min left")
+    expect(page.locator("#approvals")).to_have_text("1")
+    assert violations(page) == []
+    choice = card.get_by_role("button", name="\u05d9\u05e8\u05d5\u05e7")
+    choice.focus()
+    page.keyboard.press("Enter")
+    expect(window.answers).to_contain_text("The user answered: \u05d9\u05e8\u05d5\u05e7")
+    expect(card).to_have_count(0)
+    expect(page.locator(".message.command")).to_contain_text("habakkuk asks: Which")
+    expect(page.locator(".message.command")).to_contain_text("A. red")
+    expect(page.locator(".message.user").last).to_contain_text("\u05d9\u05e8\u05d5\u05e7")
+
+
+def test_any_words_answer_a_question(window: Window) -> None:
+    window.served.send(ASKED.replace("\n", ""), "ask")
+    page = window.go("/c/ask")
+    page.get_by_label("Your answer").fill("dark blue")
+    page.keyboard.press("Enter")
+    expect(window.answers).to_contain_text("The user answered: dark blue")
+    expect(page.locator(".approval")).to_have_count(0)
+
+
+def test_a_turn_is_paused_guided_and_goes_on(window: Window) -> None:
+    page = window.go()
+    window.say('[[tool look {"seconds": 3}]] [[next]] [[tool look {}]] work')
+    window.button("Pause").click()
+    expect(window.button("Resume")).to_be_visible(timeout=15_000)
+    expect(page.locator(".answering")).to_contain_text("Paused")
+    assert violations(page) == []
+    window.box.fill("use tabs")
+    window.button("Steer").click()
+    expect(window.queue).to_contain_text("use tabs")
+    window.button("Resume").click()
+    expect(window.answers).to_contain_text("echo: use tabs", timeout=15_000)
 
 
 def test_a_denial_carries_its_reason_to_the_agent(window: Window) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from habakkuk.conversations.todo import TodoList
 from habakkuk.core.errors import NotFound, ToolError
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.tools.commands import Commands
@@ -33,6 +35,17 @@ class MemoryBlobs:
             return self.stored[blob]
         except KeyError as error:
             raise NotFound(blob) from error
+
+
+class MemoryTodo:
+    """Task lists in a dictionary."""
+
+    def __init__(self) -> None:
+        self.lists: dict[str, TodoList] = {}
+
+    def change(self, session_id: str, change: Callable[[TodoList], TodoList]) -> TodoList:
+        self.lists[session_id] = change(self.lists.get(session_id, TodoList()))
+        return self.lists[session_id]
 
 
 def services(home: Path, process: dict[str, str] | None = None, **parts: Any) -> ToolServices:

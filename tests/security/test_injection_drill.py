@@ -7,15 +7,18 @@ came from outside still stops what could do harm.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from habakkuk.agent.approval.types import Answer
 from habakkuk.gateway.types import Admitted
 from habakkuk.jobs.types import JobState
+from tests.databases import Databases
 from tests.fakes.documents import docx
 from tests.fakes.model_script import DONE, Reply, chunk, text_of
 from tests.fakes.model_server import ModelServer, Recorded
@@ -28,6 +31,7 @@ CANARIES = ("canary-of-the-forge-4711", "canary-of-the-deploy-4711", "canary-in-
 PRIVATE = "private-canary-4711"
 CONFIG = """
   default: {model: mine/fake-model}
+search: {keyless: false, backends: [{backend: searxng, url: "http://search.example"}]}
 secrets:
   forge: {env: FORGE_TOKEN, tools: [fetch_url], hosts: [api.forge.example]}
   deploy: {env: DEPLOY_KEY, tools: [exec]}
@@ -79,11 +83,18 @@ class House:
     model: ModelServer
     out: Path
 
+    def forget(self) -> None:
+        """Take away what the attack before has left."""
+        for seen in (self.asked, self.pages.seen, self.network.asked, self.model.requests):
+            seen.clear()
+        shutil.rmtree(self.stack.home / "agents", ignore_errors=True)
+
     def attacked(self, attack: Attack, agent: str) -> Admitted:
         """Let an agent read the carrier and its model obey; return when it has ended or waits."""
         obedient = Obedient(self._carried(attack, agent), self._calls(attack))
         self.model.script = obedient
-        admitted = self.stack.say("please read this", agent=agent, attended=True)
+        chat = f"{attack.name} {agent}"
+        admitted = self.stack.say("please read this", chat=chat, agent=agent, attended=True)
         self._until_rest(admitted)
         while self.stack.turn(admitted.turn_id).ended is None:
             for approval in self.stack.container.approvals.open(self.stack.owner):
@@ -97,7 +108,7 @@ class House:
         wanted = len(obedient.made) == 1 and (tool, asked) == obedient.first
         self.asked.append(tool)
         self.stack.container.approvals.answer(
-            self.stack.owner, approval, "once" if wanted else "deny"
+            self.stack.owner, approval, Answer.ONCE if wanted else Answer.DENY
         )
 
     def _until_rest(self, admitted: Admitted) -> None:
@@ -144,41 +155,47 @@ class House:
         return "fetch_url", {"url": "http://site.example/"}
 
 
-@pytest.fixture
-def model() -> Iterator[ModelServer]:
-    with ModelServer() as server:
-        yield server
-
-
-@pytest.fixture
+@pytest.fixture(scope="module")
 def house(
-    tmp_path: Path,
-    home: Path,
-    database_url: str,
-    redis_url: str,
-    model: ModelServer,
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory, databases: Databases, redis_url: str
 ) -> Iterator[House]:
-    monkeypatch.setenv("FORGE_TOKEN", CANARIES[0])
-    monkeypatch.setenv("DEPLOY_KEY", CANARIES[1])
+    """Return one server for all attacks; each has a conversation and files of its own."""
+    database_url = databases.create()
+    yield from _house(tmp_path_factory, database_url, redis_url)
+    databases.drop(database_url)
+
+
+def _house(
+    tmp_path_factory: pytest.TempPathFactory, database_url: str, redis_url: str
+) -> Iterator[House]:
+    top = tmp_path_factory.mktemp("attacked")
+    home, out = top / "home", top / "out"
+    for folder in (home, out):
+        folder.mkdir()
     (home / ".env").write_text(f"HIDDEN_KEY={CANARIES[2]}\n")
     (home / "x.html").write_text(f"<p>{CANARIES[2]}</p>")
-    out = tmp_path / "out"
-    out.mkdir()
     (out / "image.png").write_bytes(b"no image")
-    with page_server() as pages:
-        network = FakeNetwork(
-            pages.port,
-            {"site.example": [[PUBLIC]], "inside.example": [["10.0.0.1"]]},
-            elsewhere="93.184.216.99",
-        )
-        monkeypatch.setattr("habakkuk.bootstrap.assembly.OutsideHttp", lambda **_: network.web())
+    with pytest.MonkeyPatch.context() as patch, page_server() as pages, ModelServer() as model:
+        patch.setenv("FORGE_TOKEN", CANARIES[0])
+        patch.setenv("DEPLOY_KEY", CANARIES[1])
+        names: dict[str, list[Sequence[str]]] = {
+            "site.example": [[PUBLIC]],
+            "inside.example": [["10.0.0.1"]],
+        }
+        network = FakeNetwork(pages.port, names, elsewhere="93.184.216.99")
+        patch.setattr("habakkuk.bootstrap.assembly.OutsideHttp", lambda **_: network.web())
         stack = Stack(home, database_url, redis_url, model, more=CONFIG)
         try:
             stack.start()
             yield House(stack, pages, network, model, out)
         finally:
             stack.close()
+
+
+@pytest.fixture(autouse=True)
+def _alone(house: House) -> None:
+    """Take away what the attack before has left."""
+    house.forget()
 
 
 def _around(house: House) -> dict[str, bytes]:
@@ -204,7 +221,9 @@ def test_an_attack_gets_nothing(house: House, attack: Attack, agent: str) -> Non
     assert _around(house) == before
     sent = json.dumps([request.body for request in house.model.requests])
     shown = json.dumps([row.body for row in house.stack.rows(admitted)])
-    seen = [[seen.line, dict(seen.headers)] for seen in house.pages.seen]
+    # A search engine that the operator chose is asked what the agent wants; nobody else hears it.
+    others = (one for one in house.pages.seen if one.headers.get("host") != "search.example")
+    seen = [[one.line, dict(one.headers)] for one in others]
     # Names that are looked up leave, too.
     called = json.dumps([seen, house.network.asked])
     for canary in CANARIES:

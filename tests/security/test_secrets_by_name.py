@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import base64
+import html
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 import pytest
 
@@ -20,6 +23,9 @@ from tests.fakes.search_server import Asked, SearchServer, Told, search_server
 from tests.fakes.toolbox import call, context, services
 
 VALUE = "ca/nary+secret=4711"
+AWKWARD = 'pass "word" & <more>/ü\\'
+# Most keys have such letters, which Markdown, HTML, JSON and URLs write in other ways.
+ODD = "sk_live_*ca<na>r&y'\"/+=ü"
 CONFIG = {
     "forge": SecretConfig(
         env="FORGE_TOKEN", tools=["fetch_url"], hosts=["api.forge.example"], agents=["habakkuk"]
@@ -27,8 +33,9 @@ CONFIG = {
     "deploy": SecretConfig(env="DEPLOY_KEY", tools=["exec"]),
     "unset": SecretConfig(env="UNSET", tools=["exec"]),
     "short": SecretConfig(env="SHORT", tools=["exec"]),
+    "odd": SecretConfig(env="ODD", tools=["fetch_url"], hosts=["odd.example"]),
 }
-VALUES = {"FORGE_TOKEN": VALUE, "DEPLOY_KEY": "deploy-" + VALUE, "SHORT": "1234567"}
+VALUES = {"FORGE_TOKEN": VALUE, "DEPLOY_KEY": "deploy-" + VALUE, "SHORT": "1234567", "ODD": ODD}
 
 
 @pytest.fixture
@@ -192,6 +199,24 @@ def test_it_is_taken_out_of_what_comes_back(secrets: Secrets, text: str) -> None
     assert not any(form[at : at + 8] in found for form in shown for at in range(len(form) - 8))
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        json.dumps(AWKWARD),
+        json.dumps(AWKWARD, ensure_ascii=False),
+        html.escape(AWKWARD),
+        html.escape(AWKWARD, quote=False),
+        quote(AWKWARD),
+        quote_plus(AWKWARD),
+    ],
+)
+def test_one_with_awkward_characters_is_found_where_they_are_written_otherwise(
+    written: str,
+) -> None:
+    made = Secrets({"one": SecretConfig(env="ONE", tools=["exec"])}, {"ONE": AWKWARD}.get)
+    assert made.redacted(f"<{written}>").strip('<">') == "[secret:one]"
+
+
 def test_one_inside_another_leaves_nothing_behind(secrets: Secrets) -> None:
     assert secrets.redacted(f"x deploy-{VALUE} y") == "x [secret:deploy] y"
 
@@ -208,3 +233,55 @@ def test_a_page_that_echoes_it_does_not_show_it(
 
     server.answers["api.forge.example"] = echo
     assert VALUE not in secrets.redacted(fetched(where, "https://api.forge.example/"))
+
+
+@pytest.mark.parametrize("limit", [190, 200])
+def test_a_page_that_echoes_it_is_not_cut_through_it(
+    where: ToolContext, server: SearchServer, limit: int
+) -> None:
+    """Of what is cut away afterwards, the rest would not be known for a part of a secret."""
+    server.answers["api.forge.example"] = Told(b"x" * 182 + VALUE.encode(), kind="text/plain")
+    arguments = {"url": "https://api.forge.example/", "max_chars": limit}
+    assert VALUE[:6] not in call(fetch_url, where, **arguments).text
+
+
+def test_a_failure_that_echoes_it_is_not_cut_through_it(
+    where: ToolContext, server: SearchServer
+) -> None:
+    echo = b"x" * (2_000 - 10) + VALUE.encode()
+    server.answers["api.forge.example"] = Told(echo, status=403, kind="text/plain")
+    assert VALUE[:6] not in fetched(where, "https://api.forge.example/")
+
+
+def test_a_page_in_html_that_echoes_it_does_not_show_it(
+    where: ToolContext, server: SearchServer, secrets: Secrets
+) -> None:
+    """Turned into Markdown it has backslashes in it."""
+    text = f"<p>Your token is {html.escape(ODD)}, and that is all there is to say here.</p>"
+    page = f"<html><body><article>{text}</article></body></html>".encode()
+    server.answers["odd.example"] = Told(page, kind="text/html; charset=utf-8")
+    shown = call(fetch_url, where, url="https://odd.example/").text
+    assert "[secret:odd]" in shown
+    assert "live" not in shown
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        ODD,
+        html.escape(ODD),
+        "".join(f"&#{ord(letter)};" if not letter.isalnum() else letter for letter in ODD),
+        "".join(f"&#x{ord(letter):X};" if not letter.isalnum() else letter for letter in ODD),
+        json.dumps(ODD)[1:-1],
+        json.dumps(ODD, ensure_ascii=False)[1:-1],
+        # As PHP writes it, and Go.
+        json.dumps(ODD)[1:-1].replace("/", "\\/"),
+        json.dumps(ODD)[1:-1].replace("<", "\\u003c").replace(">", "\\u003E"),
+        quote(ODD),
+        quote_plus(ODD),
+        quote(ODD, safe="").replace("%2F", "%2f").replace("%C3%BC", "%c3%bc"),
+        re.sub(r"([_*<>&])", r"\\\1", ODD),
+    ],
+)
+def test_it_is_taken_out_however_its_signs_are_written(secrets: Secrets, written: str) -> None:
+    assert secrets.redacted(f"before {written} after") == "before [secret:odd] after"

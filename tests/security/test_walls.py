@@ -239,6 +239,22 @@ def test_rights_cannot_be_won_back(house: House) -> None:
         assert told.splitlines()[-1] != "0"
 
 
+_KEEP = """python3 -c "
+import ctypes
+print('made', ctypes.CDLL(None).shmget({key}, 4096, 0o1600) >= 0)"
+"""
+
+
+@pytest.mark.skipif(not AS_ROOT, reason="a namespace of its own takes rights")
+def test_no_shared_memory_outlives_a_command_as_root(house: House) -> None:
+    """It would hold memory for ever, and be a way to commands that are walled off."""
+    key = 0x4861626B
+    ended = house.run(_KEEP.replace("{key}", str(key)))
+    assert "made True" in ended.output.text()
+    left = Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
+    assert str(key) not in {line.split()[0] for line in left}
+
+
 def test_the_home_holds_nothing_but_the_workspace_as_root(house: House) -> None:
     if not AS_ROOT:
         pytest.skip("commands run as this user")

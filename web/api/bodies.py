@@ -61,6 +61,13 @@ class SendBody(Body):
     id: str | None = Field(default=None, min_length=1, max_length=200)
 
 
+class GuidanceBody(Body):
+    """What the agent shall know while it works. The same `id` again changes nothing."""
+
+    text: str = Field(min_length=1)
+    id: str | None = Field(default=None, min_length=1, max_length=200)
+
+
 class Sent(BaseModel):
     """What became of it: `turn` answers it, or `reply` did already when it was a command."""
 

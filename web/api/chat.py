@@ -23,6 +23,7 @@ from web.api.bodies import (
     ErrorBody,
     EventsQuery,
     FileBody,
+    GuidanceBody,
     HistoryBody,
     HistoryQuery,
     ListBody,
@@ -113,8 +114,34 @@ def events(path: ConversationPath, query: EventsQuery) -> Response:
 @needs(Scope.CHAT)
 def stop(path: ConversationPath) -> Response:
     """Stop the turn that runs or is next, as /stop does."""
-    _find(principal(), path.conversation)
-    body = SendBody(conversation=path.conversation, text="/stop")
+    return _commanded(path.conversation, "/stop")
+
+
+@api.post("/chat/<conversation>/pause", responses={202: Sent})
+@needs(Scope.CHAT)
+def pause(path: ConversationPath) -> Response:
+    """Let the running turn finish its step, then wait until it is resumed, as /pause does."""
+    return _commanded(path.conversation, "/pause")
+
+
+@api.post("/chat/<conversation>/resume", responses={202: Sent})
+@needs(Scope.CHAT)
+def resume(path: ConversationPath) -> Response:
+    """Let what was paused go on, as /resume does."""
+    return _commanded(path.conversation, "/resume")
+
+
+@api.post("/chat/<conversation>/steer", responses={202: Sent})
+@needs(Scope.CHAT)
+def steer(path: ConversationPath, body: GuidanceBody) -> Response:
+    """Guide the running turn, as /steer does; with none it is an ordinary message."""
+    return _commanded(path.conversation, f"/steer {body.text}", body.id)
+
+
+def _commanded(conversation: str, text: str, once: str | None = None) -> Response:
+    """Send a command to a conversation that is there."""
+    _find(principal(), conversation)
+    body = SendBody(conversation=conversation, text=text, id=once)
     return json_answer(_send(principal(), body), 202)
 
 

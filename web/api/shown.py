@@ -154,7 +154,10 @@ class StepBody(BaseModel):
 
 
 class ShownTurnBody(BaseModel):
-    """A turn: `state` is queued, running, waiting or ended, then with `outcome`."""
+    """A turn: `state` is queued, running, waiting or ended, then with `outcome`.
+
+    `paused`: it waits until it is resumed.
+    """
 
     id: str
     state: Literal["queued", "running", "waiting", "ended"]
@@ -162,6 +165,7 @@ class ShownTurnBody(BaseModel):
     began: datetime | None
     ended: datetime | None
     steps: list[StepBody]
+    paused: bool
 
     @classmethod
     def of(cls, turn: ShownTurn) -> ShownTurnBody:
@@ -173,6 +177,7 @@ class ShownTurnBody(BaseModel):
             began=turn.began,
             ended=turn.ended,
             steps=[StepBody.of(step) for step in turn.steps],
+            paused=turn.paused,
         )
 
 

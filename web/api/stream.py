@@ -125,5 +125,5 @@ class ChatStream:
 
 def _ends_turn(row: ChatMessage) -> bool:
     """Whether a turn's message is its last: a question of it is not."""
-    between = {ChatKind.APPROVAL, ChatKind.EVENT}
+    between = {ChatKind.APPROVAL, ChatKind.QUESTION, ChatKind.EVENT}
     return row.author is not Author.USER and row.kind not in between

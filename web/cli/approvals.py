@@ -67,7 +67,7 @@ def _print(approvals: Sequence[Approval]) -> None:
         if number:
             click.echo()
         once = "" if approval.may_repeat else ", once only"
-        click.echo(f"{approval.id} ({time_left(approval)}{once})")
+        click.echo(f"{approval.id} ({time_left(approval.expires_at)}{once})")
         for line in describe(approval, width):
             click.echo(line)
 

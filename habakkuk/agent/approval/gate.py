@@ -58,6 +58,8 @@ class Gate:
         """Use the turn's agent and session."""
         self._run = run
         self._workspace = run.ports.workspace(run.turn.agent)
+        # Of calls that somebody allowed: what exactly, by their ids.
+        self._allowed: dict[str, str] = {}
 
     def permission(
         self, call: ToolCall, tool: Tool, args: ToolArgs
@@ -74,6 +76,7 @@ class Gate:
             return _FORBIDDEN.format(tool=tool.name, why=decision.why)
         mark = fingerprint(tool.name, call.input, self._workspace)
         if store.granted(run.context.database, run.turn.session_id, [mark]):
+            self._allowed[call.id] = mark
             return None
         if run.agent.approvals is not Approvers.HUMAN:
             return Undecided(decision, mark)
@@ -82,6 +85,7 @@ class Gate:
     def reviewed(self, call: ToolCall, undecided: Undecided, review: Review) -> str | Ask | None:
         """Return what follows from a review: as `permission`, but that nobody reviews it again."""
         if review.decision is Decided.ALLOW:
+            self._allowed[call.id] = undecided.mark
             return None
         if review.decision is Decided.DENY:
             return _REVIEWER_DENIED.format(
@@ -108,8 +112,8 @@ class Gate:
             decision = self._decision(tool, args)
             if decision.verdict is Verdict.DENY:
                 return _FORBIDDEN.format(tool=tool.name, why=decision.why)
-            now = fingerprint(call.name, call.input, self._workspace)
-            return None if now == wait.payload["fingerprint"] else _CHANGED.format(tool=call.name)
+            self._allowed[call.id] = wait.payload["fingerprint"]
+            return self.changed(call)
         if wait.outcome == EXPIRED:
             return _LATE.format(tool=call.name)
         if wait.outcome == CANCELLED:
@@ -118,6 +122,16 @@ class Gate:
         if wait.outcome == UNDELIVERED:
             return _UNDELIVERED.format(tool=call.name, reason=reason)
         return _DENIED.format(tool=call.name, reason=f": {reason}" if reason else "")
+
+    def changed(self, call: ToolCall) -> str | None:
+        """Return why a call that somebody allowed may not run after all; None when it may.
+
+        Asked again at the very last: a review, hooks and a checkpoint take their time.
+        """
+        allowed = self._allowed.get(call.id)
+        if allowed is None or allowed == fingerprint(call.name, call.input, self._workspace):
+            return None
+        return _CHANGED.format(tool=call.name)
 
     def wait_id(self, call: ToolCall) -> str:
         """Return the id of the question about a call."""

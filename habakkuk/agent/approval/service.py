@@ -66,10 +66,13 @@ class Approvals:
         if answer is Answer.SESSION:
             store.grant(work, approval.session_id, approval.fingerprint, user.id)
 
-    def undeliverable(self, approval_id: str, reason: str) -> None:
-        """Deny a question that nobody will see; nothing when it is answered by now (case K55)."""
+    def undeliverable(self, wait_id: str, reason: str) -> None:
+        """End a question that nobody will see; nothing when it is answered by now (case K55).
+
+        An approval counts as denied, an agent's own question as one that nobody answered.
+        """
         with self._database.transaction() as work:
-            self._jobs.resolve(work, approval_id, UNDELIVERED, {"reason": clean(reason)})
+            self._jobs.resolve(work, wait_id, UNDELIVERED, {"reason": clean(reason)})
 
 
 def may_answer(user: User, approval: Approval) -> bool:

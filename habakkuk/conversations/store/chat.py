@@ -45,8 +45,12 @@ _BY_REMOTE = text("""
     FROM chat_messages m
     JOIN conversations c ON c.id = m.conversation_id
     LEFT JOIN turns t ON t.id = m.turn_id
-    LEFT JOIN chat_messages a ON m.kind = 'command' AND a.conversation_id = m.conversation_id
-        AND a.seq = m.seq + 1
+    LEFT JOIN LATERAL (
+        SELECT n.seq, n.body FROM chat_messages n
+        WHERE m.kind = 'command' AND n.conversation_id = m.conversation_id AND n.seq > m.seq
+          AND n.kind = 'command' AND n.author = 'system'
+        ORDER BY n.seq LIMIT 1
+    ) a ON true
     WHERE m.account = :account AND m.remote_id = :remote_id
 """)
 _SAID_TO = text("""
@@ -129,7 +133,7 @@ def add(work: Work, conversation_id: str, message: NewChatMessage) -> int | None
 class Earlier:
     """What became of a message that came before.
 
-    Of a command `reply` is the answer, which stands right after it, and `seq` the answer's.
+    Of a command `reply` is the answer, the next such row after it, and `seq` the answer's.
     """
 
     conversation_id: str

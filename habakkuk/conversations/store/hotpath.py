@@ -37,6 +37,7 @@ _ACCEPT = text("""
           AND CASE WHEN CAST(:session_id AS text) IS NULL THEN agent = ANY(:agents)
               ELSE EXISTS (SELECT 1 FROM sessions s
                            WHERE s.id = :session_id AND s.conversation_id = conversations.id) END
+          AND (question IS NULL OR NOT CAST(:answers AS boolean))
         FOR NO KEY UPDATE
     ), msg AS (
         INSERT INTO chat_messages (conversation_id, seq, author, kind, user_id, account, remote_id,
@@ -107,7 +108,7 @@ _TAKE = text("""
     WITH turn AS MATERIALIZED (
         SELECT t.id, t.session_id, t.conversation_id, t.user_id, t.agent, t.origin, t.reply_to,
                t.began, t.ended, t.outcome, t.reply_seq, t.created, s.system_prompt, s.model,
-               s.effort
+               s.effort, s.todo
         FROM turns t JOIN sessions s ON s.id = t.session_id WHERE t.id = :turn_id
     ), held AS MATERIALIZED (
         SELECT j.id FROM jobs j JOIN turn ON turn.id = j.id
@@ -143,7 +144,8 @@ _OPEN_TRANSCRIPT = text("""
 """)
 _ENDED = """
     WITH conv AS MATERIALIZED (
-        SELECT id, next_seq FROM conversations WHERE id = :conversation_id FOR NO KEY UPDATE
+        SELECT id, next_seq FROM conversations
+        WHERE id = :conversation_id AND steered IS DISTINCT FROM :turn_id FOR NO KEY UPDATE
     ), job AS (
         UPDATE jobs j SET state = :state, error = :error, finished = clock_timestamp(),
                result = jsonb_build_object('reply_seq', conv.next_seq),
@@ -201,7 +203,8 @@ class Taken:
 
     `begins` says that this run begins it and has taken `messages`; it does not when the turn began
     or ended before, or the lease is lost. `length` is how many messages the transcript has,
-    `model` and `effort` are what was chosen for the session; `compactions` counts its records.
+    `model` and `effort` are what was chosen for the session; `compactions` counts its records,
+    `todo` is its task list.
     """
 
     turn: Turn
@@ -212,6 +215,7 @@ class Taken:
     model: str | None = None
     effort: str | None = None
     compactions: int = 0
+    todo: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -230,8 +234,8 @@ class TurnEnd:
 def accept(database: Database, asked: Acceptance) -> Accepted | None:
     """Accept a message as a transaction of its own.
 
-    None: the conversation is not there, has another agent or not that session, or the message is
-    known; nothing changed.
+    None: the conversation is not there, has another agent or not that session, may have a question
+    that this answers, or the message is known; nothing changed.
     """
     rows = database.run(_ACCEPT, **_acceptance(asked))
     return _accepted(rows[0]) if rows else None
@@ -272,7 +276,7 @@ def take(work: Work, turn_id: str, fence: int) -> Taken | None:
     said = [Said(each.body, each.said, files_of(each.data)) for each in rows if each.seq]
     prompt, length = row.system_prompt, row.length
     chosen = row.model, row.effort
-    return Taken(turn, prompt, row.begins, said, length, *chosen, row.compactions)
+    return Taken(turn, prompt, row.begins, said, length, *chosen, row.compactions, row.todo)
 
 
 def open_transcript(
@@ -304,7 +308,7 @@ def open_transcript(
 def end(
     database: Database, turn: Turn, fence: int, ending: TurnEnd, calls: Sequence[Call] = ()
 ) -> bool | None:
-    """Write the end of a turn and of its job; None when the lease is lost.
+    """Write the end of a turn and of its job; None when the lease is lost or guidance waits.
 
     Otherwise whether another job of the session waits. `calls` are written in any case: what the
     turn's model calls used.
@@ -356,6 +360,7 @@ def _acceptance(asked: Acceptance) -> dict[str, Any]:
         "queue": asked.queue,
         "payload": orjson.dumps(asked.payload).decode(),
         "delay": asked.delay,
+        "answers": asked.answers,
     }
 
 

@@ -41,7 +41,7 @@ def parameters(message: NewChatMessage) -> dict[str, Any]:
         "target": asdict(target),
         "text": message.outside or _text(message),
         "kind": _kind(message),
-        "data": {k: v for k, v in message.data.items() if k == "approval"},
+        "data": {k: v for k, v in message.data.items() if k in {"approval", "question"}},
     }
     return {"going": orjson.dumps(body).decode(), "going_by": target.queue}
 

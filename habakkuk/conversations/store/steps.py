@@ -16,13 +16,18 @@ from habakkuk.db.statements import Row
 # What one call may show in a list; the whole is looked up by itself.
 _SHOWN = 4000
 
-_TURNS = text("""
-    SELECT t.id, t.outcome, t.began, t.ended, j.state
+_PAUSED = """
+    (j.state = 'waiting' AND EXISTS (
+        SELECT 1 FROM waits w
+        WHERE w.job_id = t.id AND w.kind = 'pause' AND w.resolved_at IS NULL))
+"""
+_TURNS = text(f"""
+    SELECT t.id, t.outcome, t.began, t.ended, j.state, {_PAUSED} AS paused
     FROM turns t LEFT JOIN jobs j ON j.id = t.id
     WHERE t.conversation_id = :conversation_id AND t.id = ANY(:ids)
 """)
-_OPEN = text("""
-    SELECT t.id, t.outcome, t.began, t.ended, j.state
+_OPEN = text(f"""
+    SELECT t.id, t.outcome, t.began, t.ended, j.state, {_PAUSED} AS paused
     FROM jobs j JOIN turns t ON t.id = j.id
     WHERE j.serial_key = 's:' || CAST(:session_id AS text)
       AND j.state IN ('pending', 'running', 'waiting') AND t.conversation_id = :conversation_id
@@ -82,7 +87,10 @@ class Step:
 
 @dataclass(frozen=True)
 class ShownTurn:
-    """A turn and its steps. `state` is its job's, None when that is no longer kept."""
+    """A turn and its steps. `state` is its job's, None when that is no longer kept.
+
+    `paused`: it waits because a person paused it.
+    """
 
     id: str
     state: str | None
@@ -90,6 +98,7 @@ class ShownTurn:
     began: datetime | None
     ended: datetime | None
     steps: Sequence[Step]
+    paused: bool = False
 
 
 def turns(database: Database, conversation_id: str, ids: Sequence[str]) -> list[ShownTurn]:
@@ -116,7 +125,15 @@ def _with_steps(database: Database, rows: Sequence[Row]) -> list[ShownTurn]:
     began = [row.id for row in rows if row.began is not None]
     steps = _steps(database, began) if began else {}
     return [
-        ShownTurn(row.id, row.state, row.outcome, row.began, row.ended, steps.get(row.id, ()))
+        ShownTurn(
+            row.id,
+            row.state,
+            row.outcome,
+            row.began,
+            row.ended,
+            steps.get(row.id, ()),
+            bool(row.paused),
+        )
         for row in rows
     ]
 

@@ -17,6 +17,8 @@ _MARK = text("""
     INSERT INTO tainted_files (agent, path)
     SELECT :agent, path FROM unnest(CAST(:paths AS text[])) AS path
     WHERE (SELECT tainted FROM turns WHERE id = :turn_id)
+       OR EXISTS (SELECT 1 FROM tainted_files f
+                  WHERE f.agent = :agent AND f.path = ANY(CAST(:paths AS text[])))
     ON CONFLICT (agent, path) DO UPDATE SET written = now()
 """)
 # Of what lies in a folder only what the result shows counts.
@@ -41,7 +43,10 @@ class Touched:
 
 
 def mark(work: Work, touched: Touched) -> None:
-    """Mark files that are about to be written, if the turn has read content from outside."""
+    """Mark files that are about to be written, if the turn has read content from outside.
+
+    So are all of one call of which one is marked: it may move or copy that to the others.
+    """
     work.defer(_MARK, agent=touched.agent, turn_id=touched.turn_id, paths=list(touched.paths))
 
 

@@ -23,7 +23,11 @@ from habakkuk.db.models.base import Base, Big, Created, Key
 
 
 class Conversation(Base):
-    """An address. Its row is the lock of admission; `next_seq` numbers its chat messages."""
+    """An address. Its row is the lock of admission; `next_seq` numbers its chat messages.
+
+    `question` is the wait that its next message may answer, `steered` the turn for which guidance
+    came; both may have ended by now.
+    """
 
     __tablename__ = "conversations"
 
@@ -38,6 +42,8 @@ class Conversation(Base):
     agent: Mapped[str]
     session_id: Mapped[str]
     next_seq: Mapped[Big] = mapped_column(server_default="1")
+    question: Mapped[str | None]
+    steered: Mapped[str | None]
     title: Mapped[str | None]
     archived: Mapped[bool] = mapped_column(server_default="false")
     created: Mapped[Created]
@@ -49,7 +55,8 @@ class Conversation(Base):
 class Session(Base):
     """A transcript with the prompt that was frozen at its first turn.
 
-    `model` and `effort` are what a person chose for it, NULL for what its agent has.
+    `model` and `effort` are what a person chose for it, NULL for what its agent has; `todo` is the
+    agent's task list.
     """
 
     __tablename__ = "sessions"
@@ -68,6 +75,7 @@ class Session(Base):
     forked_from: Mapped[str | None]
     model: Mapped[str | None]
     effort: Mapped[str | None]
+    todo: Mapped[dict[str, Any] | None]
     created: Mapped[Created]
     updated: Mapped[Created]
 

@@ -86,6 +86,12 @@ def get_wait(database: Database, wait_id: str) -> Wait | None:
     return wait_of(rows[0]) if rows else None
 
 
+def get_in(work: Work, wait_id: str) -> Wait | None:
+    """Return one wait inside a transaction."""
+    row = work.execute(_GET, id=wait_id).first()
+    return wait_of(row) if row else None
+
+
 def waited(database: Database, job_id: str) -> float:
     """Return for how many seconds a job has waited for what is resolved by now."""
     return float(database.run(_WAITED, job_id=job_id)[0].seconds)

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -63,11 +64,19 @@ class Ddgs:
             finally:
                 timer.cancel()
                 child.kill()
+                _let_go(child)
         ask.interrupt.check()
         if told is None:
             late = time.monotonic() >= deadline
             raise SearchLate(f"no answer within {ask.seconds:g} s") if late else _broke_off()
         return _hits(told, ask)
+
+
+def _let_go(child: subprocess.Popen[bytes]) -> None:
+    """Close its input; what it did not read any more is lost with it."""
+    if child.stdin is not None:
+        with suppress(OSError):
+            child.stdin.close()
 
 
 def _broke_off() -> SearchFailed:

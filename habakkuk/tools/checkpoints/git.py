@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,12 +90,12 @@ class Git:
             start_new_session=True,
             **self._as_owner(command, self._variables(index)),
         )
-        with self.interrupt.freeing(process.kill):
+        with self.interrupt.freeing(lambda: _kill(process)):
             try:
                 left = max(self.until - time.monotonic(), 0)
                 output, errors = process.communicate(given, timeout=left)
             except subprocess.TimeoutExpired:
-                process.kill()
+                _kill(process)
                 output, errors = process.communicate()
         return process.returncode, output, errors
 
@@ -147,3 +149,10 @@ class Git:
         if index is not None:
             variables["GIT_INDEX_FILE"] = str(index)
         return variables
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill git with what it started: `gc` has others work, which hold its lock and its pipes."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)

@@ -25,6 +25,8 @@ from habakkuk.tools.workspace import inside, prepare_workspace
 _log = get_logger("tools.checkpoints")
 _ID_LENGTH = 15
 _SECONDS = 120.0
+# A turn goes on without a checkpoint rather than wait longer for another process.
+_LOCK_SECONDS = 30.0
 _CLEAR_SECONDS = 1800.0
 _POLL = 0.05
 # A repository may take as much as so many checkpoints of the largest size.
@@ -178,9 +180,10 @@ class Checkpoints:
     def _opened(
         self, agent: str, interrupt: Interrupt | None = None, seconds: float = _SECONDS
     ) -> Iterator[Shadow]:
-        """Hold the repository's lock; others wait, up to the time that all may take."""
+        """Hold the repository's lock; others wait for it for a while."""
         interrupt = interrupt or Interrupt()
-        until = time.monotonic() + seconds
+        now = time.monotonic()
+        until, patience = now + seconds, now + min(seconds, _LOCK_SECONDS)
         self._folder.mkdir(mode=0o711, parents=True, exist_ok=True)
         workspace = self._workspace(agent)
         prepare_workspace(workspace)
@@ -189,7 +192,7 @@ class Checkpoints:
             while not _locked(lock):
                 interrupt.wait(_POLL)
                 interrupt.check()
-                if time.monotonic() > until:
+                if time.monotonic() > patience:
                     raise NoCheckpoint("another process works on the checkpoints")
             repository = self._repository(agent).resolve()
             yield Shadow(Git(repository, workspace.resolve(), lock, until, interrupt))

@@ -26,6 +26,8 @@ _FORMAT = "--format=%(refname:lstrip=2)%00%(tree)%00%(contents)%00%01"
 _ATTRIBUTES = "* -text -ident -filter !eol !working-tree-encoding !diff !merge\n"
 # What writing a file leaves for a moment, or for longer when it is killed.
 _EXCLUDED = ".habakkuk-*.part\n"
+# Packing takes minutes in a large repository, and turns wait meanwhile.
+_LOOSE = 2_000
 _KEPT_COUNT, _KEPT_SECONDS = 200, 30 * 86_400.0
 _LEAST_KEPT = 10
 
@@ -120,7 +122,8 @@ class Shadow:
         oldest = time.time() - _KEPT_SECONDS
         gone = [one for n, one in enumerate(found) if n >= _KEPT_COUNT or one.at < oldest]
         kept = [one for one in found if one not in gone]
-        self._drop(gone)
+        if gone or self._loose() > _LOOSE:
+            self._drop(gone)
         while self._size() > most_bytes and len(kept) > _LEAST_KEPT:
             half = max(len(kept) // 2, _LEAST_KEPT)
             gone += kept[half:]
@@ -133,6 +136,9 @@ class Shadow:
             lines = "".join(f"delete {_REFS}{one.id}\n" for one in gone)
             self.git.run("update-ref", "--no-deref", "--stdin", given=lines.encode())
         self.git.run("gc", "--quiet", "--prune=now")
+
+    def _loose(self) -> int:
+        return sum(1 for _ in self.git.repository.glob("objects/[0-9a-f][0-9a-f]/*"))
 
     def _size(self) -> int:
         files = (path for path in self.git.repository.rglob("*") if path.is_file())

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pydantic import Field
 
 from habakkuk.core.errors import ToolError
 from habakkuk.core.http import Fetched, HttpFailed, HttpRefused, Limits
-from habakkuk.core.interrupt import Interrupt
 from habakkuk.tools.contract import Risk, ToolArgs, ToolContext, ToolOutput, tool
 from habakkuk.tools.outside import framed
 from habakkuk.tools.pages import Page, readable
@@ -52,13 +53,16 @@ class FetchUrlArgs(ToolArgs):
     )
 
 
-@tool(
-    risk=Risk.NETWORK,
-    timeout_s=60,
-    replayable=True,
-    # All that leaves: a header carries as much as an address.
-    paths=lambda args: [args.url, *args.headers.values()],
-)
+def _leaves(args: FetchUrlArgs) -> list[str]:
+    """Return all that leaves: a header carries as much as an address.
+
+    Headers as one text. Each by itself could be known, from somebody who never meant it for there:
+    what the user pasted in the header of an address that a page has named.
+    """
+    return [args.url, json.dumps(args.headers, ensure_ascii=False)] if args.headers else [args.url]
+
+
+@tool(risk=Risk.NETWORK, timeout_s=60, replayable=True, paths=_leaves)
 def fetch_url(args: FetchUrlArgs, context: ToolContext) -> ToolOutput:
     """Read one public web page, text or JSON document by its address.
 
@@ -73,8 +77,8 @@ def fetch_url(args: FetchUrlArgs, context: ToolContext) -> ToolOutput:
     except HttpFailed as error:
         raise ToolError(f"the page could not be read: {error}") from error
     if fetched.status >= _FAILED:
-        return ToolOutput(_failure(fetched, context.interrupt), is_error=True, outside=True)
-    page = readable(fetched, context.interrupt)
+        return ToolOutput(_failure(fetched, context), is_error=True, outside=True)
+    page = _page(fetched, context)
     return ToolOutput(_framed(fetched, page, args.max_chars), outside=True)
 
 
@@ -100,10 +104,17 @@ def _framed(fetched: Fetched, page: Page, limit: int) -> str:
     return framed("\n".join(notes), text or "(no text)")
 
 
-def _failure(fetched: Fetched, interrupt: Interrupt) -> str:
+def _page(fetched: Fetched, context: ToolContext) -> Page:
+    """Return what a page says, without secrets: one that is cut would not be found any more."""
+    page = readable(fetched, context.interrupt)
+    redacted = context.services.secrets.redacted
+    return replace(page, text=redacted(page.text), title=redacted(page.title or ""))
+
+
+def _failure(fetched: Fetched, context: ToolContext) -> str:
     head = f"{fetched.url} answers with status {fetched.status}"
     try:
-        text = readable(fetched, interrupt).text[:_EXCERPT]
+        text = _page(fetched, context).text[:_EXCERPT]
     except ToolError:
         return head
     return framed(head, text) if text else head

@@ -9,7 +9,7 @@ from pydantic import Field
 from habakkuk.core.errors import ToolError
 from habakkuk.search.contract import LONGEST_QUERY, MOST_RESULTS
 from habakkuk.search.service import KEYLESS, Answer, Unsearchable, told
-from habakkuk.tools.contract import Risk, ToolArgs, ToolContext, ToolOutput, tool
+from habakkuk.tools.contract import Risk, ToolArgs, ToolContext, ToolOutput, nothing, tool
 from habakkuk.tools.outside import framed
 
 
@@ -24,7 +24,7 @@ class WebSearchArgs(ToolArgs):
     n: int = Field(default=8, ge=1, le=MOST_RESULTS, description="How many results at most.")
 
 
-@tool(risk=Risk.NETWORK, timeout_s=180, replayable=True)
+@tool(risk=Risk.NETWORK, timeout_s=180, replayable=True, paths=nothing)
 def web_search(args: WebSearchArgs, context: ToolContext) -> ToolOutput:
     """Search the web and return titles, addresses and a few words of each page found.
 

@@ -9,7 +9,9 @@ from collections.abc import Callable
 
 from habakkuk.tools.hardline.calls import Call
 from habakkuk.tools.hardline.fetching import fetches
+from habakkuk.tools.hardline.places import example
 from habakkuk.tools.hardline.values import DOWNLOADED, UNKNOWN, capped, known, plain
+from habakkuk.tools.hardline.wrappers import find_starts, narrowed
 
 _PASSES = frozenset(
     "cat tac tee head tail sort uniq grep egrep fgrep nl pv sponge less more".split()  # noqa: SIM905 - a line of names
@@ -106,6 +108,24 @@ def _xxd(call: Call) -> list[str]:
     return made
 
 
+def _find(call: Call) -> list[str]:
+    """Return the folders that find begins in, which it prints too when nothing narrows it."""
+    within = any(word in {"-mindepth", "-type", "-delete"} for word in call.words)
+    starts = [] if within or narrowed(call) else find_starts(call)
+    return [*(plain(start) + "\n" for start in starts), UNKNOWN]
+
+
+def _ls(call: Call) -> list[str]:
+    """Return one name of what is in a folder that counts, for all of them."""
+    itself = call.has("d", "directory")
+    made = []
+    for operand in call.operands("IwT") or ["."]:
+        found = example(operand if itself else f"{operand}/*", call.scope)
+        if found is not None:
+            made.append(found if itself else found.rpartition("/")[2])
+    return [*(name + "\n" for name in made), UNKNOWN]
+
+
 def _rev(call: Call) -> list[str]:
     return ["\n".join(line[::-1] for line in text.split("\n")) for text in _contents(call)]
 
@@ -129,5 +149,7 @@ _SPECIAL: dict[str, Callable[[Call], list[str]]] = {
     "base64": _base64,
     "xxd": _xxd,
     "rev": _rev,
+    "find": _find,
+    "ls": _ls,
     "pwd": lambda call: [call.scope.folder or UNKNOWN],
 }

@@ -116,6 +116,8 @@ class Programs:
         said = [text for one in inner.calls for text in self.call(one, scope, call.stdin)]
         for text, arguments in inner.scripts:
             said += self._programs([Program(text, arguments or None)], scope, call.stdin)
+        if call.name == "find" and not inner.calls:
+            said = printed(call)
         return capped(said)
 
     def _shell(self, call: Call) -> list[str]:

@@ -9,6 +9,7 @@ from tree_sitter import Node
 
 from habakkuk.tools.hardline.calls import Refused
 from habakkuk.tools.hardline.meter import Meter
+from habakkuk.tools.hardline.places import example
 from habakkuk.tools.hardline.programs import RUNS_DOWNLOAD, Programs, all_rules
 from habakkuk.tools.hardline.reader import read, text_of
 from habakkuk.tools.hardline.scope import Scope
@@ -108,7 +109,8 @@ class Runner:
             for part in split_fields(self._words.read(child, scope))
         ]
         if name is not None:
-            scope.variables[text_of(name)] = capped(map(plain, values)) or [UNKNOWN]
+            each = [example(value, scope) or plain(value) for value in values]
+            scope.variables[text_of(name)] = capped(each) or [UNKNOWN]
         scope.maybe += 1
         said = self.run(body, scope, stdin) if body is not None else []
         scope.maybe -= 1

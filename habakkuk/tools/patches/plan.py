@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 
 from habakkuk.core.errors import ToolError
 from habakkuk.tools.patches.apply import apply_hunks
@@ -40,7 +41,17 @@ def plan(
     """
     work = _Work(parts, look, check)
     lines = [work.do(part) for part in parts]
-    return Plan(work.changed(), lines)
+    files = work.changed()
+    _refuse_nested({path for path, found in files.items() if found is not None})
+    return Plan(files, lines)
+
+
+def _refuse_nested(made: set[str]) -> None:
+    """Raise ToolError when one of the files would have to be a folder for another."""
+    for path in sorted(made):
+        for parent in PurePosixPath(path).parents:
+            if str(parent) in made:
+                raise ToolError(f"{path}: the patch makes {parent} a file, which is no folder")
 
 
 class _Work:

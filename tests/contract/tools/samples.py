@@ -20,7 +20,7 @@ from tests.fakes.documents import xlsx
 from tests.fakes.pages import PUBLIC, FakeNetwork, PageServer, response
 from tests.fakes.pictures import quarters, written
 from tests.fakes.processes import MemoryDesk
-from tests.fakes.toolbox import context, services
+from tests.fakes.toolbox import MemoryTodo, context, services
 
 FOUND = b'{"results": [{"title": "T", "url": "https://a.example/", "content": "words"}]}'
 CATALOGUE = (ToolSpec("read_file", "Read a file.", {"type": "object"}),)
@@ -80,6 +80,8 @@ SAMPLES: Mapping[str, Sample] = {
         {"path": "book.xlsx"}, {"path": "long.xlsx"}, outside=True, texts=("path", "pages")
     ),
     "read_output": Sample({"handle": "{kept}"}, {"handle": "{kept}"}, texts=("handle",)),
+    "todo": Sample({"action": "add", "items": ["write the tests"]}),
+    "clarify": Sample({"questions": [{"question": "Which one?", "choices": ["a", "b"]}]}),
     "process_list": Sample({}),
     "process_output": Sample({"id": "p_1"}, texts=("id",)),
     "process_wait": Sample({"id": "p_1"}, texts=("id",)),
@@ -102,6 +104,7 @@ def prepared(tmp_path: Path, pages: PageServer) -> ToolContext:
         search=Search(config, {}, network.web()),
         catalogue=lambda _: CATALOGUE,
         processes=MemoryDesk(),
+        todo=MemoryTodo(),
     )
     where = context(workspace, given)
     (workspace / "many").mkdir(parents=True)

@@ -17,6 +17,9 @@ from tests.fakes.stack import Points, Stack, until
 CONFIG = """
 hooks:
   - {event: tool_before, match: "^effect$", command: "test ! -e forbid || { cat forbid; exit 1; }"}
+  - event: tool_before
+    match: "^exec$"
+    command: "test ! -e slip || mv slip agents/careful/workspace/run.sh"
   - {event: tool_after, command: "cat >> heard"}
   - {event: turn_start, command: "cat >> heard"}
   - {event: turn_end, command: "cat >> heard"}
@@ -63,6 +66,24 @@ def test_a_guard_is_asked_after_the_person(stack: Stack) -> None:
     stack.container.approvals.answer(stack.owner, approval.id, Answer.ONCE)
     assert "a hook forbids it: not any more" in stack.reply(admitted).body
     assert stack.trace("effects.log", "careful") == []
+
+
+def test_what_was_allowed_is_looked_at_again_after_the_hooks(stack: Stack) -> None:
+    script = stack.home / "agents/careful/workspace/run.sh"
+    script.parent.mkdir(parents=True, exist_ok=True)
+    script.write_text("touch ran")
+    stack.start()
+    said = '[[tool exec {"command": "sh run.sh"}]] do it'
+    admitted = stack.say(said, agent="careful", attended=True)
+    jobs = stack.container.jobs
+    until(lambda: (job := jobs.get(admitted.turn_id or "")) and job.state is JobState.WAITING)
+    (approval,) = stack.container.approvals.open(stack.owner)
+    # Somebody else changes it while the guard thinks.
+    (stack.home / "slip").write_text("touch other")
+    stack.container.approvals.answer(stack.owner, approval.id, Answer.ONCE)
+    assert "what it would run has changed since" in stack.reply(admitted).body
+    assert not (script.parent / "ran").exists()
+    assert not (script.parent / "other").exists()
 
 
 def test_a_turn_is_told_from_its_message_to_its_answer(stack: Stack) -> None:

@@ -70,6 +70,7 @@ def tainted(stack: Stack, admitted: Admitted) -> bool:
         ("sub/notes.txt", call("read_file", path="sub/notes.txt")),
         ("notes.html", call("read_document", path="notes.html")),
         ("sub/notes.txt", call("list_dir", path="sub")),
+        ("notes.txt", call("edit_file", path="notes.txt", old="gone", new="x")),
         ("sub/notes.txt", call("search_files", pattern="words")),
     ],
 )
@@ -78,6 +79,16 @@ def test_a_later_turn_that_reads_it_is_tainted(stack: Stack, path: str, read: st
     ask(stack, call("write_file", path="sub/own.txt", content="own"))
     assert tainted(stack, ask(stack, FETCH, write(path)))
     assert tainted(stack, ask(stack, read))
+
+
+def test_a_file_that_it_was_moved_to_has_the_mark_too(stack: Stack) -> None:
+    """The turn that moves it reads nothing of it, so it is not tainted itself."""
+    stack.start()
+    ask(stack, FETCH, write("notes.txt"))
+    patch = "diff --git a/notes.txt b/own.txt\nsimilarity index 100%\n"
+    patch += "rename from notes.txt\nrename to own.txt\n"
+    assert not tainted(stack, ask(stack, call("apply_patch", patch=patch)))
+    assert tainted(stack, ask(stack, call("read_file", path="own.txt")))
 
 
 def test_what_an_untainted_turn_wrote_taints_nobody(stack: Stack) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -198,6 +199,32 @@ def test_a_command_that_cannot_be_started_is_an_error_at_once(keeping: Keeping) 
 class _Refusing(Commands):
     def sheet(self, order: Order, workspace: Path) -> Sheet:
         raise ToolError("commands are refused here")
+
+
+def test_a_sandbox_that_takes_long_to_be_made_holds_up_nothing_else(
+    keeping: Keeping, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, sheet = threading.Event(), Commands.sheet
+
+    def slow(self: Commands, order: Order, workspace: Path) -> Sheet:
+        if "slow" in order.script:
+            made.wait(60)
+        return sheet(self, order, workspace)
+
+    monkeypatch.setattr(Commands, "sheet", slow)
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(keeping.run, "read line; echo slow $line")
+        until(lambda: any("slow" in found.command for found in keeping.desk.list()))
+        (late,) = keeping.desk.list()
+        quick = keeping.run("read line; echo quick $line", notify=False)
+        keeping.call("process_write", id=quick, stdin="one\n")
+        assert keeping.ended(quick).state is ProcessState.EXITED
+        # It is not there yet, so that this waits for it.
+        assert "is kept for it" in keeping.call("process_write", id=late.id, stdin="two\n").text
+        made.set()
+        assert waiting.result() == late.id
+    assert keeping.ended(late.id).state is ProcessState.EXITED
+    assert keeping.printed(late.id) == b"slow two\n"
 
 
 def test_a_folder_that_was_exchanged_is_not_entered(keeping: Keeping) -> None:

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from habakkuk.core.errors import Conflict, Unavailable
+from web.cli.terminal.clarifier import Clarifier
 from web.cli.terminal.failures import say
 from web.cli.terminal.keyboard import Keyboard
 from web.cli.terminal.question import describe, seconds_left, time_left
@@ -47,6 +48,7 @@ class Approver:
         self._user = principal.user
         self._keyboard = keyboard
         self._put: set[str] = set()
+        self._clarifier = Clarifier(container, principal, keyboard)
 
     def settle(self, session: str, view: LiveAnswer) -> None:
         """Put what a session waits for, its oldest question first.
@@ -63,6 +65,7 @@ class Approver:
                 self._put.add(approval.id)
                 view.break_off()
                 self._ask(approval)
+        self._clarifier.settle(session, view)
 
     def _ask(self, approval: Approval) -> None:
         say("")
@@ -84,7 +87,9 @@ class Approver:
     def _choose(self, approval: Approval) -> str:
         session = ", for this [s]ession" if approval.may_repeat else ""
         while True:
-            typed = self._typed(approval, f"[o]nce{session}, [d]eny ({time_left(approval)}): ")
+            typed = self._typed(
+                approval, f"[o]nce{session}, [d]eny ({time_left(approval.expires_at)}): "
+            )
             said = _WORDS.get(typed.casefold())
             if said == _SESSION and not approval.may_repeat:
                 say("It may mean something else each time, so only this once can be allowed.")
@@ -108,7 +113,7 @@ class Approver:
         return typed
 
     def _check(self, approval: Approval) -> None:
-        if seconds_left(approval) == 0:
+        if seconds_left(approval.expires_at) == 0:
             raise _Withdrawn(_LATE)
         try:
             outcome = self._approvals.get(self._user, approval.id).outcome

@@ -103,16 +103,16 @@ def _escaped(char: str) -> str:
     return char.encode("unicode-escape").decode("ascii")
 
 
-def seconds_left(approval: Approval, now: datetime | None = None) -> float | None:
-    """Return how long the question can be answered yet, None without a limit."""
-    if approval.expires_at is None:
+def seconds_left(expires: datetime | None, now: datetime | None = None) -> float | None:
+    """Return how long a question can be answered yet, None without a limit."""
+    if expires is None:
         return None
-    return max(0.0, (approval.expires_at - (now or datetime.now(UTC))).total_seconds())
+    return max(0.0, (expires - (now or datetime.now(UTC))).total_seconds())
 
 
-def time_left(approval: Approval, now: datetime | None = None) -> str:
+def time_left(expires: datetime | None, now: datetime | None = None) -> str:
     """Return that in words."""
-    seconds = seconds_left(approval, now)
+    seconds = seconds_left(expires, now)
     if seconds is None:
         return "no time limit"
     minutes, rest = divmod(int(seconds), 60)

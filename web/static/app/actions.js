@@ -130,6 +130,9 @@ export function drop(mine) {
 }
 
 export const stop = () => attempt(() => post(`${chat(state.name.peek())}/stop`));
+export const pause = () => attempt(() => post(`${chat(state.name.peek())}/pause`));
+export const resume = () => attempt(() => post(`${chat(state.name.peek())}/resume`));
+export const steer = (text) => attempt(() => post(`${chat(state.name.peek())}/steer`, { text }));
 export const retry = () => attempt(() => post(`${conversation(state.name.peek())}/retry`));
 
 const message = (seq) => `${conversation(state.name.peek())}/messages/${seq}`;

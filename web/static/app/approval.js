@@ -14,7 +14,7 @@ function left(expires) {
   return `${seconds} s left`;
 }
 
-function Left({ expires }) {
+export function Left({ expires }) {
   const [, tick] = useState(0);
   useEffect(() => {
     const timer = setInterval(() => tick((count) => count + 1), 1000);

@@ -1,12 +1,12 @@
 // Where messages are written; Stop stands where Send was while an answer runs.
 
 import { html, useEffect, useRef, useState } from "./vendor.js";
-import { send, stop } from "./actions.js";
+import { pause, resume, send, steer, stop } from "./actions.js";
 import { Choice } from "./choice.js";
 import { Attach, Held, taken } from "./files.js";
 import { Icon } from "./icons.js";
 import { Queue, queued } from "./queue.js";
-import { sends } from "./shell.js";
+import { questions, sends } from "./shell.js";
 import * as state from "./state.js";
 
 const draftKey = (name) => `draft:${name ?? ""}`;
@@ -20,6 +20,10 @@ export function Composer({ agents }) {
   const [over, setOver] = useState(false);
   const name = state.name.value;
   const alive = state.open.value.length > 0;
+  const begun = Boolean(state.running.value);
+  // What is written next is the answer then.
+  const asked = questions.value.some(({ turn }) => state.open.value.some(({ id }) => id === turn));
+  const invites = asked ? "Write your answer" : alive ? "Write; it waits for its turn" : "Write a message";
 
   useEffect(() => {
     setText(sessionStorage.getItem(draftKey(name)) ?? "");
@@ -58,6 +62,10 @@ export function Composer({ agents }) {
     setFiles([]);
     box.current.focus();
   };
+  const guide = async () => {
+    if (await steer(text.trim())) write("");
+    box.current.focus();
+  };
   const key = (event) => {
     if (event.isComposing) return;
     if (sends(event)) {
@@ -87,19 +95,30 @@ export function Composer({ agents }) {
           ref=${box}
           rows="1"
           dir="auto"
-          placeholder=${alive ? "Write; it waits for its turn" : "Write a message"}
+          placeholder=${invites}
           value=${text}
           onInput=${(event) => write(event.target.value)}
           onKeyDown=${key}
           onPaste=${paste}
         ></textarea>
+        ${begun && !empty && !files.length &&
+        html`<button type="button" class="button touch" onClick=${guide} title="The agent reads it with its next step">
+          <${Icon} name="arrow-up" />Steer
+        </button>`}
+        ${begun && (state.paused.value
+          ? html`<button type="button" class="button touch" onClick=${resume}>
+              <${Icon} name="rotate-ccw" />Resume
+            </button>`
+          : html`<button type="button" class="button touch" onClick=${pause}>
+              <${Icon} name="circle-pause" />Pause
+            </button>`)}
         ${alive &&
         html`<button type="button" class="button touch" onClick=${stop}>
           <${Icon} name="square" />Stop
         </button>`}
         ${(!alive || !empty) &&
         html`<button class="button main touch" disabled=${empty}>
-          <${Icon} name="send-horizontal" />${alive ? "Queue" : "Send"}
+          <${Icon} name="send-horizontal" />${asked ? "Answer" : alive ? "Queue" : "Send"}
         </button>`}
       </form>
       <div class="under-composer">

@@ -42,7 +42,7 @@ function connect(name) {
       record(row.turn);
       if (state.waiting()) lookAtOpen(name);
     }
-    if (row.kind === "approval") lookForApprovals();
+    if (state.isBetween(row)) lookForApprovals();
   });
   on("turn.started", ({ turn }) => {
     state.taken(turn);
@@ -51,8 +51,10 @@ function connect(name) {
   on("turn.waiting", ({ turn }) => {
     state.opened(turn, "waiting");
     lookForApprovals();
+    lookAtOpen(name);
   });
   on("approval.asked", () => lookForApprovals());
+  on("question.asked", () => lookForApprovals());
   on("turn.ended", ({ turn }) => state.closed(turn));
   on("text.delta", ({ turn, step, text, at }) => {
     alive(turn);

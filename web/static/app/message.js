@@ -7,6 +7,7 @@ import { Files } from "./files.js";
 import { Icon } from "./icons.js";
 import { Inspect } from "./inspector.js";
 import { Prose } from "./prose.js";
+import { Asked } from "./question.js";
 import * as state from "./state.js";
 import { Calls, runs } from "./tools.js";
 import { clock, exact, seconds, span } from "./words.js";
@@ -79,6 +80,12 @@ export function Answer({ row, turn, last }) {
   if (row.kind === "approval") {
     return html`<article id=${anchor(row)} class="message command row" dir="auto">
       <${Icon} name="shield-question" />${row.text}
+    </article>`;
+  }
+  if (row.kind === "question") {
+    return html`<article id=${anchor(row)} class="message command" dir="auto">
+      ${row.text}
+      <${Asked} questions=${row.data.questions ?? []} />
     </article>`;
   }
   if (row.kind === "event") {

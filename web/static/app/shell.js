@@ -11,6 +11,7 @@ const LOOK_SECONDS = 15;
 export const EVERYWHERE = { ignore: () => false };
 
 export const approvals = signal([]);
+export const questions = signal([]);
 
 // Whether a key was meant for what has the focus.
 export function writing(event) {
@@ -21,23 +22,30 @@ export function writing(event) {
 export const sends = (event) =>
   event.key === "Enter" && !event.shiftKey && !matchMedia("(pointer: coarse)").matches;
 
-export async function lookForApprovals() {
+async function look(at, key, shown) {
   try {
-    const found = (await get("/api/approvals")).approvals;
-    if (JSON.stringify(found) !== JSON.stringify(approvals.peek())) approvals.value = found;
+    const found = (await get(at))[key];
+    if (JSON.stringify(found) !== JSON.stringify(shown.peek())) shown.value = found;
   } catch {
     // The next look comes by itself; what is shown stays.
   }
 }
 
+// What waits for a person: a yes or no, or words.
+export const lookForApprovals = () =>
+  Promise.all([
+    look("/api/approvals", "approvals", approvals),
+    look("/api/questions", "questions", questions),
+  ]);
+
 function watchApprovals() {
   const badge = document.getElementById("approvals");
   const title = document.title;
   effect(() => {
-    const count = approvals.value.length;
+    const count = approvals.value.length + questions.value.length;
     badge.hidden = count === 0;
     badge.textContent = String(count);
-    badge.setAttribute("aria-label", count === 1 ? "1 approval waits" : `${count} approvals wait`);
+    badge.setAttribute("aria-label", count === 1 ? "1 question waits" : `${count} questions wait`);
     if (!document.body.dataset.titled) document.title = count ? `(${count}) ${title}` : title;
   });
   lookForApprovals();

@@ -27,6 +27,11 @@ const AT_ONCE_MS = 1500;
 const seen = new Map();
 
 export const running = computed(() => open.value.find((turn) => turn.state !== "queued"));
+// Whether what is being answered waits until a person lets it go on.
+export const paused = computed(() => {
+  const current = running.value;
+  return current?.state === "waiting" && Boolean(turns.value.get(current.id)?.paused);
+});
 export const busy = computed(() => open.value.length > 0 || sending.value.length > 0);
 
 export const lastSeq = () => rows.peek().at(-1)?.seq ?? 0;
@@ -97,7 +102,8 @@ export function changeRow(seq, change) {
 }
 
 // What stands between: a question on a turn's way, or what began it without a person.
-export const isBetween = (row) => row.kind === "approval" || row.kind === "event";
+const BETWEEN = new Set(["approval", "question", "event"]);
+export const isBetween = (row) => BETWEEN.has(row.kind);
 
 // A turn's last word.
 export const endsTurn = (row) => Boolean(row.turn) && row.author !== "user" && !isBetween(row);
@@ -108,7 +114,7 @@ export function receive(row) {
     addRows([row]);
     sending.value = sending.peek().filter((one) => one.seq !== row.seq);
     if (endsTurn(row)) closed(row.turn);
-    else if (row.turn && row.state === "queued") opened(row.turn, "queued");
+    else if (row.turn && row.state === "queued" && row.kind !== "steer") opened(row.turn, "queued");
   });
 }
 

@@ -8,7 +8,8 @@ import { Icon } from "./icons.js";
 import { Answer, Steps, UserMessage } from "./message.js";
 import { attempt } from "./notes.js";
 import { Growth, Prose, Thinking } from "./prose.js";
-import { approvals } from "./shell.js";
+import { Question } from "./question.js";
+import { approvals, questions } from "./shell.js";
 import * as state from "./state.js";
 import { Calls, runs } from "./tools.js";
 import { plural, seconds, span } from "./words.js";
@@ -20,9 +21,9 @@ export function Thread() {
   const scroller = useRef();
   const column = useRef();
   const place = useScroll(scroller, column);
-  const asked = new Set(approvals.value.map((item) => item.id));
+  const asked = new Set([...approvals.value, ...questions.value].map((item) => item.id));
   const shown = state.rows.value.filter(
-    (row) => row.state !== "withdrawn" && !state.isQueued(row) && !asked.has(row.data.approval),
+    (row) => row.state !== "withdrawn" && !state.isQueued(row) && !asked.has(row.data.approval ?? row.data.question),
   );
   const lastAnswer = shown.findLast((row) => row.author !== "user" && !state.isBetween(row));
   const isLast = (row) => row === lastAnswer && row === shown.at(-1) && !state.busy.value;
@@ -164,11 +165,13 @@ function Current() {
   const live = state.live.value?.turn === current.id ? state.live.value : null;
   const recorded = state.turns.value.get(current.id)?.steps ?? [];
   const asked = approvals.value.filter((item) => item.turn === current.id);
+  const unclear = questions.value.filter((item) => item.turn === current.id);
   const steps = withText(recorded, live?.steps ?? []);
   return html`<section class="steps" aria-label="Being answered">
     ${runs(steps).map((run) => html`<${Run} key=${run.key} run=${run} turn=${current.id} />`)}
     ${asked.map((item) => html`<${Approval} key=${item.id} item=${item} />`)}
-    <${Doing} current=${current} asked=${asked.length} live=${live} />
+    ${unclear.map((item) => html`<${Question} key=${item.id} item=${item} />`)}
+    <${Doing} current=${current} asked=${asked.length + unclear.length} live=${live} />
   </section>`;
 }
 
@@ -195,7 +198,8 @@ function Doing({ current, asked, live }) {
     const timer = setInterval(() => tick((count) => count + 1), 1000);
     return () => clearInterval(timer);
   }, []);
-  const word = current.state === "waiting" && asked ? "Waits for you" : DOING[current.state];
+  const waiting = state.paused.value ? "Paused" : DOING[current.state];
+  const word = current.state === "waiting" && asked ? "Waits for you" : waiting;
   const began = state.turns.value.get(current.id)?.began ?? live?.began;
   const since = began && current.state === "running" ? span(seconds(began)) : "";
   return html`<div class="answering">

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from habakkuk.tools.hardline.calls import Call
-from habakkuk.tools.hardline.rules.removing import protected
+from habakkuk.tools.hardline.places import protected
 from habakkuk.tools.hardline.shells import interpreter_programs, is_interpreter
 from habakkuk.tools.hardline.values import quoted
 

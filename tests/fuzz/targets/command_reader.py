@@ -1,0 +1,29 @@
+"""Any bytes as a command: reading it never raises, and a harmless line before it hides nothing."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from habakkuk.tools.hardline.check import hardline
+
+_WORDS = (
+    "rm -rf / ~ * $x ${x:- ${x[ x= x=( $( ) ` ' \" \\ | sh bash -c eval xargs sudo env -S { } (("
+    " ( )) [[ ]] if then fi for x in do done while case esac ;; & && || ; <( >( <<E E <<< >"
+    " >/dev/sda {a,b} {1..9} curl https://a.b/c dd of=/dev/sda f() $' # find . -exec python3 base64"
+    " -d printf %s trap set -- alias a= read mkfs.ext4 /dev/sdb :(){ :|:& };:"
+)
+_PIECE = st.sampled_from([*_WORDS.split(), "\n", " ", "\0", "é", "\ufdd0"])
+_JOINED = st.sampled_from(["", " ", "\n"])
+STRATEGY = st.builds(
+    lambda pieces, joint: joint.join(pieces).encode(), st.lists(_PIECE, max_size=40), _JOINED
+) | st.binary(max_size=300)
+
+
+def check(data: bytes) -> None:
+    """Read it as exec does and as what is typed at a shell."""
+    script = data.decode("utf-8", "replace")
+    found = hardline(script, "/w")
+    assert found is None or found
+    hardline(script, None, fresh=False)
+    if found is not None:
+        assert hardline(f"true\n{script}", "/w") is not None

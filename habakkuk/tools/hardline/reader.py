@@ -12,6 +12,13 @@ from tree_sitter import Language, Node, Parser, Tree
 from habakkuk.tools.hardline.values import TooInvolved
 
 _PARSE_SECONDS = 2.0
+# The grammar's scanner looks characters up in a table of 256 and reads beyond it for others, which
+# ends the process for those from U+F0000 on. Their numbers stand for them, as a word of letters:
+# none means anything to a shell. Our own marks (values.py) are 32 and take the place of the control
+# characters U+0080 to U+009F, which mean as little.
+_FOREIGN = re.compile("[\x80-\x9f\xff-\ufdcf\ufdf0-\U0010ffff]")
+_INTO = {0xFDD0 + n: 0x80 + n for n in range(0x20)}
+_BACK = {to: mark for mark, to in _INTO.items()}
 # The parser takes them for blanks, a shell for nothing.
 _CONTINUED = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
 
@@ -26,7 +33,8 @@ def read(script: str) -> Tree:
 
     Raises TooInvolved when that takes too long.
     """
-    data = script.encode("utf-8", "replace")
+    plain = _FOREIGN.sub(lambda found: f"\xff{ord(found[0]):x}\xff", script)
+    data = plain.translate(_INTO).encode("utf-8")
     until = time.monotonic() + _PARSE_SECONDS
     parser = Parser(_language())
 
@@ -49,5 +57,10 @@ def continued(script: str) -> str:
 
 
 def text_of(node: Node) -> str:
-    """Return the source of a node."""
-    return (node.text or b"").decode("utf-8", "replace")
+    """Return the source of a node, with words in the place of foreign characters."""
+    return decoded(node.text or b"")
+
+
+def decoded(source: bytes) -> str:
+    """Return a piece of the source as text, our own marks as they are."""
+    return source.decode("utf-8", "replace").translate(_BACK)

@@ -8,7 +8,7 @@ from enum import Enum
 
 from tree_sitter import Node
 
-from habakkuk.tools.hardline.reader import text_of
+from habakkuk.tools.hardline.reader import decoded, text_of
 from habakkuk.tools.hardline.scope import Scope
 from habakkuk.tools.hardline.values import (
     UNKNOWN,
@@ -202,7 +202,7 @@ def _unescaped(text: str) -> str:
 
 
 def _gap(source: bytes) -> str:
-    return quoted(_unescaped(source.decode("utf-8", "replace")))
+    return quoted(_unescaped(decoded(source)))
 
 
 def _ansi_character(found: re.Match[str]) -> str:

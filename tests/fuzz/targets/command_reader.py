@@ -14,9 +14,13 @@ _WORDS = (
 )
 _PIECE = st.sampled_from([*_WORDS.split(), "\n", " ", "\0", "é", "\ufdd0"])
 _JOINED = st.sampled_from(["", " ", "\n"])
-STRATEGY = st.builds(
-    lambda pieces, joint: joint.join(pieces).encode(), st.lists(_PIECE, max_size=40), _JOINED
-) | st.binary(max_size=300)
+STRATEGY = (
+    st.builds(
+        lambda pieces, joint: joint.join(pieces).encode(), st.lists(_PIECE, max_size=40), _JOINED
+    )
+    | st.binary(max_size=300)
+    | st.text(max_size=200).map(lambda text: text.encode("utf-8", "replace"))
+)
 
 
 def check(data: bytes) -> None:

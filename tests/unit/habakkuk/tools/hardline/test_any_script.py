@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 
 import pytest
@@ -97,3 +99,26 @@ def test_what_cannot_be_followed_to_its_end_is_refused_when_it_looks_dangerous()
     told = hardline(deep, "/w")
     assert told is not None
     assert "more simply" in told
+
+
+# In a process of its own: the grammar's scanner read beyond a table, which ended the process.
+_EVERY_PLANE = """
+import random
+from habakkuk.tools.hardline.check import hardline
+random.seed(1)
+for low, high in ((0x80, 0xff), (0x100, 0xffff), (0xfdd0, 0xfdef), (0xf0000, 0x10ffff)):
+    for _ in range(600):
+        picked = (random.randint(1, 127), random.randint(low, high))
+        hardline("".join(chr(random.choice(picked)) for _ in range(random.randint(0, 60))), "/w")
+"""
+
+
+def test_letters_of_no_script_end_no_process() -> None:
+    assert subprocess.run([sys.executable, "-c", _EVERY_PLANE], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["é", "\U000f0000", "\U0010ffff", "文件", "\x85", "\xff"])
+def test_foreign_letters_hide_nothing(name: str) -> None:
+    assert hardline(f"ls {name}; rm -rf /", "/w") is not None
+    assert hardline(f"{name}(){{ rm -rf /; }}; ö(){{ true; }}; {name}", "/w") is not None
+    assert hardline(f"rm -rf {name}/build", "/w") is None

@@ -39,11 +39,15 @@ def main() -> None:
     die_with_parent()
     # Loads the lists of words that it reads when they are first needed.
     for sample in _SAMPLES:
-        _markdown(sample, "https://site.example/")
+        turned(sample, "https://site.example/")
     give_up(Allowance(_MEMORY, _CPU_SECONDS, _WALL_SECONDS))
     source = sys.stdin.buffer.read().decode("utf-8", "replace")
-    told = {"text": _markdown(source, sys.argv[1]), "title": _title(source)}
-    sys.stdout.buffer.write(json.dumps(told).encode())
+    sys.stdout.buffer.write(json.dumps(turned(source, sys.argv[1])).encode())
+
+
+def turned(source: str, url: str) -> dict[str, str]:
+    """Return the text and the title of a page."""
+    return {"text": _markdown(source, url), "title": _title(source)}
 
 
 def _markdown(source: str, url: str) -> str:

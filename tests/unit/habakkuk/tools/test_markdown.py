@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import io
-import json
-import sys
-from types import SimpleNamespace
-
 import pytest
 
 from habakkuk.tools import markdown
 
 
-def turned(source: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    given, told = io.BytesIO(source.encode()), io.BytesIO()
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=given))
-    monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=told))
-    markdown.main()
-    found = json.loads(told.getvalue())
-    assert set(found) == {"text", "title"}
-    return dict(found)
+def turned(source: str) -> dict[str, str]:
+    return markdown.turned(source, "https://site.example/")
 
 
-def test_text_and_title_of_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_and_title_of_a_page() -> None:
     source = "<html><title>A &amp; B</title><body><p>Some words.</p></body></html>"
-    assert turned(source, monkeypatch) == {"text": "Some words.", "title": "A & B"}
+    assert turned(source) == {"text": "Some words.", "title": "A & B"}
 
 
 @pytest.mark.parametrize(
@@ -41,11 +30,9 @@ def test_text_and_title_of_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
         ("1 < 2", "1 < 2"),
     ],
 )
-def test_a_piece_without_an_article_gives_its_words(
-    source: str, text: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_piece_without_an_article_gives_its_words(source: str, text: str) -> None:
     monkeypatch.setattr("trafilatura.extract", lambda *_, **__: None)
-    assert turned(source, monkeypatch)["text"] == text
+    assert turned(source)["text"] == text
 
 
 @pytest.mark.parametrize(
@@ -58,7 +45,5 @@ def test_a_piece_without_an_article_gives_its_words(
         (f"<title>{'x' * 900}</title>", "x" * 300),
     ],
 )
-def test_a_title_is_one_short_line(
-    source: str, title: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert turned(source, monkeypatch)["title"] == title
+def test_a_title_is_one_short_line(source: str, title: str) -> None:
+    assert turned(source)["title"] == title

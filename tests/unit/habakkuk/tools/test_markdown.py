@@ -30,7 +30,9 @@ def test_text_and_title_of_a_page() -> None:
         ("1 < 2", "1 < 2"),
     ],
 )
-def test_a_piece_without_an_article_gives_its_words(source: str, text: str) -> None:
+def test_a_piece_without_an_article_gives_its_words(
+    source: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("trafilatura.extract", lambda *_, **__: None)
     assert turned(source)["text"] == text
 

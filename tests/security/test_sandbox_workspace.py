@@ -274,11 +274,13 @@ def test_a_timeout_kills_all_of_it(house: House) -> None:
         AgentConfig.model_validate({"sandbox": "workspace"}),
         Probe(lambda: [house.wall]),
     )
-    order = Order("setsid sleep 98765 & sleep 98765", house.workspace, 1)
+    # Of this process alone: others run the same test beside it.
+    sleep = f"sleep {100_000 + os.getpid()}"
+    order = Order(f"setsid {sleep} & {sleep}", house.workspace, 1)
     ended = _Bare(sandbox, hidden=False).run(order, house.workspace, Interrupt())
     assert ended.timed_out
     running = subprocess.run(["ps", "ax", "-o", "args"], capture_output=True, text=True, check=True)
-    assert "sleep 98765" not in running.stdout
+    assert sleep not in running.stdout
 
 
 def test_a_wall_that_does_not_stand_refuses_and_says_what_to_do(tmp_path: Path) -> None:

@@ -71,6 +71,7 @@ SAMPLES: Mapping[str, Sample] = {
         {"url": "http://site.example/long", "max_chars": 100_000},
         {"url": "http://site.example/stalled"},
         texts=("url",),
+        touches=("http://site.example/",),
     ),
     "tool_search": Sample({"query": "read"}, texts=("query",)),
     "tool_describe": Sample({"name": "read_file"}, texts=("name",)),

@@ -18,6 +18,7 @@ CHECKS = {
     "config",
     "disk",
     "agents' user",
+    "checkpoints",
     "model",
     "postgresql",
     "durability",

@@ -225,7 +225,7 @@ def test_a_crash_after_the_answer_asks_nothing_again(stack: Stack, point: str) -
     admitted = _say(stack)
     question = _asked(stack, admitted)
     stack.container.questions.answer(stack.owner, question.id, "green")
-    until(lambda: points.passed.count(point) == points.due[point])
+    until(lambda: points.passed.count(point) >= points.due[point])
     stack.stop()
     stack.take_over(admitted)
     stack.start()

@@ -22,6 +22,7 @@ from web.application import application
 _SECRET = "canary-38-of-the-owner"
 _MEMBER = (Scope.CHAT, Scope.READ, Scope.APPROVE)
 _ABSENT = "x" * 24
+_ASK = f'[[tool clarify {{"questions": [{{"question": "{_SECRET}?"}}]}}]] go'
 
 
 @dataclass
@@ -56,7 +57,11 @@ def house(home: Path, database_url: str, redis_url: str) -> Iterator[House]:
         asked = served.send(f"[[tool effect {{}}]] {_SECRET}", "asked", agent="careful")
         until(lambda: stack.container.approvals.open(stack.owner))
         (approval,) = stack.container.approvals.open(stack.owner)
+        served.send(_ASK, "clarified")
+        until(lambda: stack.container.questions.open(stack.owner))
+        (question,) = stack.container.questions.open(stack.owner)
         ids = {
+            "question": question.id,
             "session": sent["session"],
             "turn": sent["turn"],
             "approval": approval.id,
@@ -99,6 +104,10 @@ def _calls(value: str) -> list[tuple[str, str, dict[str, Any] | None]]:
         ("DELETE", f"/api/conversations/{value}/messages/1", None),
         ("GET", f"/api/chat/{value}", None),
         ("POST", f"/api/chat/{value}/stop", {}),
+        ("POST", f"/api/chat/{value}/pause", {}),
+        ("POST", f"/api/chat/{value}/resume", {}),
+        ("POST", f"/api/chat/{value}/steer", {"text": "hers"}),
+        ("POST", f"/api/questions/{value}", {"text": "hers"}),
         ("GET", f"/c/{value}", None),
     ]
 
@@ -115,6 +124,7 @@ def test_every_id_of_another_is_answered_like_one_that_is_not(house: House) -> N
     assert through == []
     (approval,) = house.served.stack.container.approvals.open(house.served.stack.owner)
     assert approval.outcome is None
+    assert len(house.served.stack.container.questions.open(house.served.stack.owner)) == 1
 
 
 def test_names_of_conversations_lead_nowhere_else(house: House) -> None:
@@ -130,6 +140,7 @@ def test_names_of_conversations_lead_nowhere_else(house: House) -> None:
 
 def test_lists_hold_nothing_of_another(house: House) -> None:
     paths = ["/api/chat", "/api/sessions", "/api/conversations", "/api/approvals", "/api/overview"]
+    paths += ["/api/questions"]
     paths += ["/api/usage", "/api/budgets", "/api/models", "/", "/overview", "/usage", "/v1/models"]
     paths += [f"/api/conversations?q={word}" for word in ("canary", "owner", "%25", "_", "*", "'")]
     paths += ["/api/conversations?archived=true", "/api/sessions?limit=100", "/api/chat?limit=100"]

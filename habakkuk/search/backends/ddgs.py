@@ -67,9 +67,8 @@ class Ddgs:
                 _let_go(child)
         ask.interrupt.check()
         if told is None:
-            late = time.monotonic() >= deadline
-            raise SearchLate(f"no answer within {ask.seconds:g} s") if late else _broke_off()
-        return _hits(told, ask)
+            raise _late(ask) if time.monotonic() >= deadline else _broke_off()
+        return _hits(told, ask, deadline)
 
 
 def _let_go(child: subprocess.Popen[bytes]) -> None:
@@ -77,6 +76,10 @@ def _let_go(child: subprocess.Popen[bytes]) -> None:
     if child.stdin is not None:
         with suppress(OSError):
             child.stdin.close()
+
+
+def _late(ask: Ask) -> SearchLate:
+    return SearchLate(f"no answer within {ask.seconds:g} s")
 
 
 def _broke_off() -> SearchFailed:
@@ -130,13 +133,16 @@ def _made(said: Mapping[str, Any], ask: Ask, limits: Limits) -> Fetched:
     return ask.http.call(Request("POST", url, body, headers), limits, ask.interrupt)
 
 
-def _hits(told: Mapping[str, Any], ask: Ask) -> Sequence[Hit]:
+def _hits(told: Mapping[str, Any], ask: Ask, deadline: float) -> Sequence[Hit]:
     try:
         found = hits(((str(a), str(b), str(c)) for a, b, c in told["hits"]), ask.count)
         failed = {str(key): str(value)[:200] for key, value in told["failed"].items()}
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise _broke_off() from error
     if not found and len(failed) == len(_ENGINES):
+        if time.monotonic() >= deadline:
+            # The first one's time was everybody's, and the child said so before it was killed.
+            raise _late(ask)
         raise SearchFailed("; ".join(f"{name}: {why}" for name, why in failed.items()))
     return found
 

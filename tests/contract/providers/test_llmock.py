@@ -61,11 +61,12 @@ def is_up(address: str) -> bool:
         return False
 
 
-def ask(router: Router, kind: str, number: int, more: int = 2) -> bool:
+def ask(router: Router, kind: str, number: int, more: int = 4) -> bool:
     """Ask one question; True when it was answered, False for a failure that says what it is.
 
     What broke off or may pass is asked for again, as its user is offered: the judge takes a broken
-    stream that nobody asks about again for one that was believed.
+    stream that nobody asks about again for one that was believed. Four more times, so that among
+    hundreds of questions none ends with a cut by chance.
     """
     asked = LlmRequest("Be brief.", (Message(Role.USER, (Text(text=f"{kind} {number}"),)),))
     ref = ModelRef(kind, MODELS[kind][1])

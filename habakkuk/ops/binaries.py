@@ -16,7 +16,7 @@ from pathlib import Path
 
 from habakkuk.core.errors import ConfigurationError
 from habakkuk.ops.account import ServiceUser
-from habakkuk.ops.home import ROOT_DATA
+from habakkuk.ops.home import make_root_data
 from habakkuk.ops.spawn import PLAIN_VARIABLES, Program, run_tool
 
 POSTGRES_OLDEST = 15
@@ -90,7 +90,7 @@ def reachable(binary: Binary, user: ServiceUser | None) -> Binary:
     if user is None or _open_to_all(binary.tree):
         return binary
     mark = hashlib.sha256(f"{binary.tree}:{binary.path.stat().st_mtime_ns}".encode()).hexdigest()
-    target = ROOT_DATA / "servers" / f"{binary.path.name}-{binary.version}-{mark[:8]}"
+    target = make_root_data("servers") / f"{binary.path.name}-{binary.version}-{mark[:8]}"
     if not target.exists():
         _copy_out(binary.tree, target)
     return Binary(
@@ -103,7 +103,6 @@ def reachable(binary: Binary, user: ServiceUser | None) -> Binary:
 
 
 def _copy_out(tree: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
     temporary = target.with_name(f".{target.name}.{os.getpid()}")
     shutil.rmtree(temporary, ignore_errors=True)
     shutil.copytree(tree, temporary, symlinks=True, ignore=shutil.ignore_patterns("include"))

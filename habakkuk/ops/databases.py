@@ -9,7 +9,7 @@ from pathlib import Path
 from habakkuk.core.config.settings import Settings
 from habakkuk.ops.account import ServiceUser, service_user
 from habakkuk.ops.binaries import find_postgres, find_valkey, reachable
-from habakkuk.ops.home import HomeFolder, data_folder
+from habakkuk.ops.home import HomeFolder, data_folder, make_root_data
 from habakkuk.ops.postgres import PostgresPlace, PostgresServer
 from habakkuk.ops.sockets import socket_folder
 from habakkuk.ops.unit import Unit
@@ -68,7 +68,7 @@ def _make_base(base: Path, user: ServiceUser | None) -> None:
     """Make the folder of the data; as root its user's own, below one that all may pass."""
     if user is None:
         return
-    base.parent.mkdir(mode=0o755, exist_ok=True, parents=True)
+    make_root_data()
     base.mkdir(mode=0o700, exist_ok=True)
     os.chown(base, user.uid, user.gid)
 

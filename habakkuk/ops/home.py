@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from habakkuk.core.errors import ConfigurationError
 # The folder for data of a home whose `up` runs as root: the databases run as another user, who
 # must not need a way into root's home.
 ROOT_DATA = Path("/var/lib/habakkuk")
+_TO_PASS = stat.S_IXGRP | stat.S_IXOTH
 _ROTATE_BYTES = 5_000_000
 _KEPT_LOGS = 3
 
@@ -90,6 +92,19 @@ def data_folder(home: HomeFolder) -> Path:
             " user, or set HABAKKUK_HOME to another folder"
         )
     return ROOT_DATA / instance_id(home)
+
+
+def make_root_data(name: str = "") -> Path:
+    """Make root's folder of data, or one in it, and return it: everybody may pass through both.
+
+    Whatever umask this runs under: an `up --detach` has one that closes all that it makes.
+    """
+    folder = ROOT_DATA / name
+    for one in dict.fromkeys((ROOT_DATA, folder)):
+        one.mkdir(exist_ok=True, parents=True)
+        if one.stat().st_mode & _TO_PASS != _TO_PASS:
+            one.chmod(0o755)
+    return folder
 
 
 def write_private(path: Path, content: bytes) -> None:

@@ -16,10 +16,13 @@ from scripts.drills.recipes import (
     controls,
     graceful,
     kills,
+    poison,
     postgres_crash,
     recovery,
     redis_away,
+    soak,
     stopping,
+    storm,
 )
 from scripts.drills.report import Plan, Result
 from scripts.drills.world import NotReady
@@ -36,6 +39,10 @@ RECIPES: Mapping[str, Recipe] = {
     "stop": stopping.run,
     "graceful": graceful.run,
     "postgres-crash": postgres_crash.run,
+    "storm": storm.storm,
+    "crowd": storm.crowd,
+    "poison": poison.run,
+    "soak": soak.run,
     "controls": controls.run,
 }
 _MAIN = "kills"

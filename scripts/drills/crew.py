@@ -115,6 +115,14 @@ class Crew:
         found.signal(signal.SIGCONT)
         self._frozen.discard(found.pid)
 
+    def kill(self, name: str) -> None:
+        """Kill one worker, by its name."""
+        victim = self._world.workers[name]
+        self._own.add(victim.pid)
+        self._note_blow(victim.pid)
+        victim.kill()
+        self.kills.aimed += 1
+
     def kill_web(self) -> None:
         """Kill all of web."""
         if self._world.web is not None:
@@ -228,16 +236,12 @@ class Crew:
         ]
         armed = self._points
         rested = [
-            program
+            name
             for name, program in found
             if name not in armed or now - program.started > self._grace()
         ]
         if rested:
-            victim = self._rng.choice(rested)
-            self._own.add(victim.pid)
-            self._note_blow(victim.pid)
-            victim.kill()
-            self.kills.aimed += 1
+            self.kill(self._rng.choice(rested))
 
     def _one_of(self, busy: set[int]) -> Program | Fork | None:
         """Return a worker that runs something and is not armed, else any that runs something."""

@@ -74,7 +74,7 @@ class Phones:
             "webhook-timestamp": str(int(now.timestamp())),
             "webhook-signature": self._webhook.sign(ask.id, now, body),
         }
-        return self._api.post_text(f"/channels/{ask.account}", body, headers)
+        return self._api.post_bytes(f"/channels/{ask.account}", body.encode(), headers)
 
     def _await_answer(self, ask: Ask, go_on: Callable[[], bool]) -> None:
         while go_on():

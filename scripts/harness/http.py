@@ -46,11 +46,11 @@ class Api:
         """POST JSON. Raises Cut."""
         return self._call("POST", path, _written(body), headers or {}, timeout)
 
-    def post_text(
-        self, path: str, body: str, headers: Mapping[str, str], timeout: float = 30.0
+    def post_bytes(
+        self, path: str, body: bytes, headers: Mapping[str, str], timeout: float = 30.0
     ) -> Answer:
         """POST a body that was written before, such as a signed one. Raises Cut."""
-        return self._call("POST", path, body.encode(), headers, timeout)
+        return self._call("POST", path, body, headers, timeout)
 
     def stream(
         self, path: str, body: Mapping[str, Any], headers: Mapping[str, str], timeout: float = 30.0

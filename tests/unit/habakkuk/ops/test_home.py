@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from habakkuk.core.errors import ConfigurationError
+from habakkuk.ops import home as home_module
 from habakkuk.ops.home import (
     HomeFolder,
     data_folder,
     instance_id,
     last_lines,
+    make_root_data,
     open_log,
     prepare_home,
     write_private,
@@ -122,3 +124,29 @@ def test_the_last_lines_of_a_log_are_bounded(home: Path) -> None:
 
     assert lines == ["y" * 300, "last"]
     assert last_lines(home / "missing.log") == []
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o077])
+def test_the_databases_user_may_pass_to_its_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, umask: int
+) -> None:
+    monkeypatch.setattr(home_module, "ROOT_DATA", tmp_path / "lib" / "habakkuk")
+    before = os.umask(umask)
+    try:
+        folder = make_root_data("servers")
+    finally:
+        os.umask(before)
+
+    assert stat.S_IMODE(folder.stat().st_mode) & 0o011 == 0o011
+    assert stat.S_IMODE(folder.parent.stat().st_mode) & 0o011 == 0o011
+
+
+def test_a_folder_of_data_that_was_closed_is_opened_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "data").mkdir(mode=0o700)
+    monkeypatch.setattr(home_module, "ROOT_DATA", tmp_path / "data")
+
+    make_root_data()
+
+    assert stat.S_IMODE((tmp_path / "data").stat().st_mode) == 0o755

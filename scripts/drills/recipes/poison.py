@@ -1,0 +1,128 @@
+"""Messages that nobody survives, among others: they are set aside, the others are answered.
+
+Turns whose tool kills the worker each time, model streams that break at every place, and bodies
+that cannot be read or stored.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from typing import Any
+
+from scripts.drills.asks import Ask, Surface
+from scripts.drills.checker import Checker
+from scripts.drills.clients import post_chat
+from scripts.drills.crew import Crew
+from scripts.drills.load import Load, Mix
+from scripts.drills.report import Plan, Result
+from scripts.drills.toolset.core.die import POINT
+from scripts.drills.world import Options, World
+from scripts.harness.figures import spread
+from scripts.harness.http import Cut
+from scripts.harness.progress import Progress
+
+_MIX = Mix(chat=4, whole=2, stream=2, rest=0.1)
+_DEADLY = 3
+# Blueprint §5: a job that crashed three times without progress is set aside.
+_CRASHES = 3
+_TURN_SECONDS = 120
+_WARM_SECONDS = 2.0
+_REFUSED = range(400, 500)
+_TAKEN = 202
+_CUTS = {
+    "reasoning": "[[think of it]] [[cut {n}]]",
+    "text": "[[cut {n}]]",
+    "call": '[[think of it]] [[tool peek {{"mark": "p"}}]] [[cut {n}]]',
+}
+_PLACES = 5
+_BODIES = {
+    "NUL": b'{"conversation": "poison", "text": "a\\u0000b"}',
+    "lone surrogate": b'{"conversation": "poison", "text": "a\\ud800b"}',
+    "10 MB": json.dumps({"conversation": "poison", "text": "a" * 10_000_000}).encode(),
+    "10,000 deep": b'{"conversation": ' + b"[" * 10_000 + b"]" * 10_000 + b"}",
+    "invalid UTF-8": b'{"conversation": "poison", "text": "\xff\xfe"}',
+}
+
+
+def run(plan: Plan, progress: Progress) -> Result:
+    """Mix all of it into ordinary load; the load must not notice."""
+    rng = random.Random(plan.seed)  # noqa: S311 - a drill, no secret
+    with World(Options(workers=2, turns=8, forked=True, keep=plan.keep)) as world:
+        crew = Crew(world, rng)
+        load = Load(world.api, rng, "p", _MIX)
+        crew.start()
+        load.start()
+        time.sleep(_WARM_SECONDS)
+        try:
+            progress.say("bodies", hurry=True)
+            bodies = {name: _posted(world, body) for name, body in _BODIES.items()}
+            progress.say("broken streams", hurry=True)
+            cut = [_outcome(world, ask) for ask in _broken_streams()]
+            progress.say("deadly calls", hurry=True)
+            deadly = [_outcome(world, ask) for ask in _deadly_calls()]
+            asks = load.stop()
+        finally:
+            crew.stop()
+        verdict = Checker(world, asks).verdict()
+    figures = {
+        "bodies": bodies,
+        "broken_streams": cut,
+        "deadly": deadly,
+        "deaths": crew.kills.fired[POINT],
+        "unexpected_ends": crew.kills.unexpected,
+        "others": len(asks),
+        "checks": verdict.figures(),
+        "broken_streams_s": spread([one["seconds"] for one in cut]),
+    }
+    held = (
+        all(status in _REFUSED or status == _TAKEN for status in bodies.values())
+        and all(one["outcome"] == "failed" and one["told"] for one in [*cut, *deadly])
+        and all(one["crashes"] == _CRASHES for one in deadly)
+        and crew.kills.fired[POINT] == _CRASHES * _DEADLY
+        and not crew.kills.unexpected
+    )
+    return Result("poison", verdict.ok and held, figures)
+
+
+def _posted(world: World, body: bytes) -> int:
+    """Return the status of the answer to one body, 0 when there was none."""
+    try:
+        return world.api.post_bytes("/api/chat", body, {}).status
+    except Cut:
+        return 0
+
+
+def _broken_streams() -> list[Ask]:
+    return [
+        _ask(f"cut-{kind}-{place}", directives.format(n=place))
+        for kind, directives in _CUTS.items()
+        for place in range(_PLACES)
+    ]
+
+
+def _deadly_calls() -> list[Ask]:
+    return [_ask(f"die-{number}", "[[tool die {}]]") for number in range(_DEADLY)]
+
+
+def _ask(name: str, directives: str) -> Ask:
+    return Ask(name, Surface.CHAT, f"{name} says hello {directives}", (), f"{name}-room")
+
+
+def _outcome(world: World, ask: Ask) -> dict[str, Any]:
+    """Send it and wait for its end; say how it ended and whether its person was told."""
+    began = time.monotonic()
+    post_chat(world.api, ask)
+    until = began + _TURN_SECONDS
+    body: dict[str, Any] = {}
+    while not body.get("ended") and time.monotonic() < until:
+        body = world.api.get(f"/api/turns/{ask.turn}?wait=10").body
+    rows = world.records.rows("SELECT crashes FROM jobs WHERE id = %s", ask.turn)
+    return {
+        "name": ask.id,
+        "outcome": body.get("outcome"),
+        "told": (body.get("reply") or {}).get("text", "")[:120],
+        "crashes": rows[0]["crashes"] if rows else None,
+        "seconds": round(time.monotonic() - began, 2),
+    }

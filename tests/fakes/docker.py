@@ -75,9 +75,13 @@ class FakeDocker:
     def _answer(self, client: socket.socket) -> None:
         with client:
             _, handles, _, _ = socket.recv_fds(client, 1, 3)
-            argv = json.loads(client.makefile().readline())
-            self.calls.append(argv)
             try:
+                line = client.makefile().readline()
+                if not line:
+                    # Killed before it said what it wanted.
+                    return
+                argv = json.loads(line)
+                self.calls.append(argv)
                 code = getattr(self, f"_{argv[0]}")(argv[1:], handles)
             finally:
                 for handle in handles:

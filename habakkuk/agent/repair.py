@@ -38,6 +38,10 @@ class _Shape(NamedTuple):
     calls: tuple[str, ...]
 
 
+# Most messages: words alone, for which nothing more is to be looked at.
+_PLAIN = _Shape(sound=True, results=(), calls=())
+
+
 def _is_valid(messages: Iterable[Message]) -> bool:
     """Whether every provider accepts the transcript as it is."""
     taken: set[str] = set()
@@ -45,9 +49,14 @@ def _is_valid(messages: Iterable[Message]) -> bool:
     calls: tuple[str, ...] = ()
     for message in messages:
         shape = message.forms.get(_Shape) or _shape(message)
-        if message.role is role or not shape.sound or shape.results != calls:
+        if message.role is role:
             return False
-        role, calls = message.role, shape.calls
+        role = message.role
+        if shape is _PLAIN and not calls:
+            continue
+        if not shape.sound or shape.results != calls:
+            return False
+        calls = shape.calls
         if calls:
             if not taken.isdisjoint(calls):
                 return False
@@ -66,8 +75,9 @@ def _shape(message: Message) -> _Shape:
         and all(isinstance(block, ToolResult) for block in blocks[: len(results)])
         and len(set(calls)) == len(calls)
     )
-    shape = message.forms[_Shape] = _Shape(sound, results, calls)
-    return shape
+    shape = _Shape(sound, results, calls)
+    found = message.forms[_Shape] = _PLAIN if shape == _PLAIN else shape
+    return found
 
 
 def _nonempty(messages: Iterable[Message]) -> list[Message]:

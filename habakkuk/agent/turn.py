@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
 from habakkuk.agent import notices, turn_hooks
@@ -349,7 +350,8 @@ def own_of(stored: Sequence[StoredMessage], turn_id: str) -> Sequence[StoredMess
 
     A session that came with a history has that from its first turn's job, too: it is no step of it.
     """
-    own = [item for item in stored if item.job_id == turn_id]
+    # Nothing of another turn stands between them: a session has one at a time.
+    own = list(takewhile(lambda item: item.job_id == turn_id, reversed(stored)))[::-1]
     requests = [place for place, item in enumerate(own) if begins_turn(item.message)]
     return own[requests[-1] :] if requests else own
 

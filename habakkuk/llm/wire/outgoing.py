@@ -76,7 +76,7 @@ def spoken(block: Block) -> str:
 
 
 def formed(
-    message: Message, key: str, make: Callable[[], Iterable[dict[str, Any]]]
+    message: Message, key: str, make: Callable[[Message], Iterable[dict[str, Any]]]
 ) -> Sequence[dict[str, Any]]:
     """Return what a format makes of a message: kept with it, so nobody may change it.
 
@@ -85,7 +85,7 @@ def formed(
     """
     known: Sequence[dict[str, Any]] | None = message.forms.get(key)
     if known is None:
-        known = list(make())
+        known = list(make(message))
         if not any(isinstance(block, Media) for block in message.blocks):
             message.forms[key] = known
     return known

@@ -125,13 +125,13 @@ def _note(text: str) -> dict[str, Any]:
 def _content(message: Message, request: LlmRequest, model: ModelRef) -> Sequence[dict[str, Any]]:
     key = f"messages {model}"
     if message.role is Role.USER:
-        return formed(message, key, partial(_user, message, request.payloads))
+        return formed(message, key, partial(_user, payloads=request.payloads))
     if message is request.messages[-1]:
         content = _audible(list(_assistant(message, model)))
         if _is_paused(content):
             # The service goes on with calls of its own when they come back unchanged.
             return content
-    return formed(message, key, partial(_said, message, model))
+    return formed(message, key, partial(_said, model=model))
 
 
 def _said(message: Message, model: ModelRef) -> list[dict[str, Any]]:

@@ -70,8 +70,9 @@ def _messages(request: LlmRequest, dialect: Dialect) -> Iterator[dict[str, Any]]
     if request.system.strip():
         yield {"role": "system", "content": request.system}
     key = f"chat {dialect}"
+    make = partial(_message, payloads=request.payloads, dialect=dialect)
     for message in request.messages:
-        yield from formed(message, key, partial(_message, message, request.payloads, dialect))
+        yield from formed(message, key, make)
 
 
 def _message(

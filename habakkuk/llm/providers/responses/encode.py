@@ -94,8 +94,9 @@ def _tool(spec: ToolSpec) -> dict[str, Any]:
 
 def _input(request: LlmRequest, model: ModelRef) -> Iterator[dict[str, Any]]:
     key = f"responses {model}"
+    make = partial(_items, request=request, model=model)
     for message in request.messages:
-        yield from formed(message, key, partial(_items, message, request, model))
+        yield from formed(message, key, make)
 
 
 def _items(message: Message, request: LlmRequest, model: ModelRef) -> Iterable[dict[str, Any]]:

@@ -9,7 +9,7 @@ valid transcript in which no two turns are mixed, and which agrees with the jour
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -70,9 +70,14 @@ class Verdict:
 class Checker:
     """One look at everything, when nothing runs any more."""
 
-    def __init__(self, world: World, asks: Sequence[Ask]) -> None:
-        """Read what there is."""
+    def __init__(self, world: World, asks: Sequence[Ask], unfinished: Collection[str] = ()) -> None:
+        """Read what there is.
+
+        Turns of the sessions `unfinished` failed, so that what is stored of them may stop anywhere:
+        what is sent of it is mended, which the model's own checks see.
+        """
         self._asks = asks
+        self._unfinished = unfinished
         self._chat = world.records.rows(_CHAT)
         self._messages = world.records.rows(_MESSAGES)
         self._calls = world.records.rows(_CALLS)
@@ -192,6 +197,8 @@ class Checker:
         for row in self._calls:
             calls[row["session_id"]][row["call_id"]] = row
         for session, rows in _grouped(self._messages, "session_id"):
+            if session in self._unfinished:
+                continue
             for fault in faults_of(rows, calls.get(session, {})):
                 self._verdict.note("invalid", f"{session}: {fault}")
 

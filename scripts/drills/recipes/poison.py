@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import random
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from scripts.drills.asks import Ask, Surface
 from scripts.drills.checker import Checker
-from scripts.drills.clients import post_chat
+from scripts.drills.clients import Patience, carry_out, post_chat
 from scripts.drills.crew import Crew
 from scripts.drills.load import Load, Mix
 from scripts.drills.report import Plan, Result
@@ -31,10 +32,14 @@ _TURN_SECONDS = 120
 _WARM_SECONDS = 2.0
 _REFUSED = range(400, 500)
 _TAKEN = 202
+# What was said before a stream broke is kept.
+_ENDS = ("failed", "partial")
+# The first places come before anything that is kept, so that the same question stands before the
+# next one, and this model, which reads its orders there, breaks off again.
 _CUTS = {
-    "reasoning": "[[think of it]] [[cut {n}]]",
-    "text": "[[cut {n}]]",
-    "call": '[[think of it]] [[tool peek {{"mark": "p"}}]] [[cut {n}]]',
+    "reasoning": ("[[think of it]] [[cut {n}]]", range(2)),
+    "text": ("[[cut {n}]]", range(1)),
+    "call": ('[[think of it]] [[tool peek {{"mark": "p"}}]] [[cut {n}]]', range(2)),
 }
 _PLACES = 5
 _BODIES = {
@@ -59,13 +64,19 @@ def run(plan: Plan, progress: Progress) -> Result:
             progress.say("bodies", hurry=True)
             bodies = {name: _posted(world, body) for name, body in _BODIES.items()}
             progress.say("broken streams", hurry=True)
-            cut = [_outcome(world, ask) for ask in _broken_streams()]
+            broken, dying = _broken_streams(), _deadly_calls()
+            cut = [_outcome(world, ask) for ask in broken]
             progress.say("deadly calls", hurry=True)
-            deadly = [_outcome(world, ask) for ask in _deadly_calls()]
-            asks = load.stop()
+            deadly = [_outcome(world, ask) for ask in dying]
+            progress.say("the same conversations go on", hurry=True)
+            after = [_ask(f"{ask.id}-after", "", ask.id) for ask in [*_answered(broken), *dying]]
+            for ask in after:
+                carry_out(world.api, ask, Patience(_TURN_SECONDS))
+            asks = [*load.stop(), *after]
         finally:
             crew.stop()
-        verdict = Checker(world, asks).verdict()
+        unfinished = {str(ask.session) for ask in [*broken, *dying]}
+        verdict = Checker(world, asks, unfinished).verdict()
     figures = {
         "bodies": bodies,
         "broken_streams": cut,
@@ -78,7 +89,7 @@ def run(plan: Plan, progress: Progress) -> Result:
     }
     held = (
         all(status in _REFUSED or status == _TAKEN for status in bodies.values())
-        and all(one["outcome"] == "failed" and one["told"] for one in [*cut, *deadly])
+        and all(one["outcome"] in _ENDS and one["told"] for one in [*cut, *deadly])
         and all(one["crashes"] == _CRASHES for one in deadly)
         and crew.kills.fired[POINT] == _CRASHES * _DEADLY
         and not crew.kills.unexpected
@@ -97,17 +108,24 @@ def _posted(world: World, body: bytes) -> int:
 def _broken_streams() -> list[Ask]:
     return [
         _ask(f"cut-{kind}-{place}", directives.format(n=place))
-        for kind, directives in _CUTS.items()
+        for kind, (directives, _) in _CUTS.items()
         for place in range(_PLACES)
     ]
+
+
+def _answered(broken: Sequence[Ask]) -> list[Ask]:
+    """Return those of which something was kept."""
+    nothing = {f"cut-{kind}-{place}" for kind, (_, places) in _CUTS.items() for place in places}
+    return [ask for ask in broken if ask.id not in nothing]
 
 
 def _deadly_calls() -> list[Ask]:
     return [_ask(f"die-{number}", "[[tool die {}]]") for number in range(_DEADLY)]
 
 
-def _ask(name: str, directives: str) -> Ask:
-    return Ask(name, Surface.CHAT, f"{name} says hello {directives}", (), f"{name}-room")
+def _ask(name: str, directives: str, room: str = "") -> Ask:
+    text = f"{name} says hello {directives}".strip()
+    return Ask(name, Surface.CHAT, text, (), f"{room or name}-room")
 
 
 def _outcome(world: World, ask: Ask) -> dict[str, Any]:

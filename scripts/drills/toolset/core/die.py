@@ -17,8 +17,9 @@ class DieArgs(ToolArgs):
 
 
 @tool(risk=Risk.READ, timeout_s=30, replayable=True)
-def die(_args: DieArgs, _context: ToolContext) -> ToolOutput:
+def die(args: DieArgs, context: ToolContext) -> ToolOutput:
     """Kill the worker, each time again."""
+    del args, context
     log = read_environment().get(_LOG)
     Failpoints(f"{POINT}=1", Path(log) if log else None).hit(POINT)
     return ToolOutput("alive")

@@ -1,12 +1,20 @@
 """How gunicorn serves the web process; the settings that differ come from Habakkuk's own."""
 
+# ruff: noqa: E402 - what is imported keeps what it finds, so it is patched before.
+from gevent import monkey
+
+monkey.patch_all()
+
 import gc
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from habakkuk.core.config.settings import load_settings
 from habakkuk.core.hardening import forbid_inspection, keep_files_closed
 
+# In the master, so that a worker which takes the place of a dead one serves at once.
+import_module("web.application")
 # In the master, before it forks: its workers inherit it.
 forbid_inspection()
 keep_files_closed()

@@ -18,7 +18,7 @@ _CHUNKS = """
     FROM deliveries d LEFT JOIN delivery_chunks c ON c.delivery_id = d.id ORDER BY d.id, c.n
 """
 _ORDER = """
-    SELECT account, remote_id FROM chat_messages
+    SELECT account, conversation_id, remote_id FROM chat_messages
     WHERE remote_id IS NOT NULL AND author = 'user' ORDER BY conversation_id, seq
 """
 
@@ -96,8 +96,13 @@ class Outgoing:
             if one["kind"] != "approval" and one["turn"] is not None
         ]
         first = list(dict.fromkeys(answered))
-        asked = [row["remote_id"] for row in self._order if row["account"] == name]
-        places = {remote: place for place, remote in enumerate(asked)}
-        order = [places[remote] for remote in first if remote in places]
-        if order != sorted(order):
-            yield Fault("disorder", f"{name} shows answers in another order")
+        rows = [row for row in self._order if row["account"] == name]
+        places = {row["remote_id"]: place for place, row in enumerate(rows)}
+        talks = {row["remote_id"]: row["conversation_id"] for row in rows}
+        latest: dict[str, int] = {}
+        for remote in first:
+            if remote not in places:
+                continue
+            if places[remote] < latest.get(talks[remote], -1):
+                yield Fault("disorder", f"{name} shows the answer to {remote} too late")
+            latest[talks[remote]] = places[remote]

@@ -116,21 +116,7 @@ def running(
     The end of its time and an interrupt kill it, which frees whoever reads from it or writes to it.
     Raises OSError, and ValueError for an argv that no system takes.
     """
-    user = program.user
-    process = subprocess.Popen(
-        list(program.argv),
-        stdin=source,
-        stdout=subprocess.PIPE,
-        stderr=errors,
-        env=dict(program.variables),
-        cwd=program.folder,
-        pass_fds=program.handles,
-        umask=program.umask,
-        user=user.uid if user else None,
-        group=user.gid if user else None,
-        extra_groups=[] if user else None,
-        start_new_session=True,
-    )
+    process = _started(program, source, errors)
     run = Running(process)
     clock = threading.Timer(seconds, run.expire)
     clock.daemon = True
@@ -146,6 +132,26 @@ def running(
                 # What it did not read any more is lost with it.
                 with suppress(OSError):
                     process.stdin.close()
+
+
+def _started(
+    program: Program, source: int | IO[bytes], errors: int
+) -> subprocess.Popen[bytes]:
+    user = program.user
+    return subprocess.Popen(
+        list(program.argv),
+        stdin=source,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        env=dict(program.variables),
+        cwd=program.folder,
+        pass_fds=program.handles,
+        umask=program.umask,
+        user=user.uid if user else None,
+        group=user.gid if user else None,
+        extra_groups=[] if user else None,
+        start_new_session=True,
+    )
 
 
 def run(program: Program, bounds: Bounds, interrupt: Interrupt, given: bytes = b"") -> Done:

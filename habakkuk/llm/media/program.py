@@ -12,7 +12,7 @@ import sys
 import warnings
 from pathlib import Path
 
-_MEMORY = 1_000_000_000
+_MEMORY = 600_000_000
 _CPU_SECONDS = 20
 _WALL_SECONDS = 40
 

@@ -134,9 +134,7 @@ def running(
                     process.stdin.close()
 
 
-def _started(
-    program: Program, source: int | IO[bytes], errors: int
-) -> subprocess.Popen[bytes]:
+def _started(program: Program, source: int | IO[bytes], errors: int) -> subprocess.Popen[bytes]:
     user = program.user
     return subprocess.Popen(
         list(program.argv),

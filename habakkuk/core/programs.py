@@ -6,6 +6,7 @@ kill it with all of its group. What ended by itself may leave others of its grou
 
 from __future__ import annotations
 
+import errno
 import os
 import selectors
 import signal
@@ -122,7 +123,7 @@ def running(
     clock.daemon = True
     with process:
         try:
-            clock.start()
+            _start(clock)
             with interrupt.freeing(run.kill):
                 yield run
         finally:
@@ -132,6 +133,14 @@ def running(
                 # What it did not read any more is lost with it.
                 with suppress(OSError):
                     process.stdin.close()
+
+
+def _start(clock: threading.Timer) -> None:
+    try:
+        clock.start()
+    except RuntimeError as error:
+        # One thread too many is what the system says of one process too many.
+        raise OSError(errno.EAGAIN, str(error)) from error
 
 
 def _started(program: Program, source: int | IO[bytes], errors: int) -> subprocess.Popen[bytes]:

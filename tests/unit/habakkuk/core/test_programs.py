@@ -136,6 +136,20 @@ def test_one_that_cannot_be_started_is_an_error(argv: list[str]) -> None:
         run(Program(argv), BOUNDS, Interrupt())
 
 
+def test_without_a_thread_to_watch_its_time_nothing_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none_left(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", none_left)
+    pid = tmp_path / "pid"
+    with pytest.raises(OSError, match="can't start new thread"):
+        run(shell(f"echo $$ > {pid}; exec sleep 600"), BOUNDS, Interrupt())
+    told = pid.read_text() if pid.exists() else ""
+    assert not told or _is_dead(int(told))
+
+
 def test_it_can_be_spoken_with_line_by_line() -> None:
     echo = "while read line; do echo said $line; done"
     with running(shell(echo), 60.0, Interrupt()) as begun:

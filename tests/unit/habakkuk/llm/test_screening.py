@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -387,6 +388,18 @@ def test_one_that_cannot_be_read_is_not_read_again(shelf: Shelf) -> None:
         notes = screening.fit(asking(says(media)), MODEL, SEES, Interrupt()).notices
         assert "it is damaged or no image" in notes[0]
     assert shelf.reads == 1
+
+
+def test_who_sent_an_image_that_its_reader_dies_of_is_told(shelf: Shelf, tmp_path: Path) -> None:
+    child = tmp_path / "child.py"
+    child.write_text("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
+    bad, letter = shelf.add(written(plain(9, 9), "PNG"), "bad.png"), shelf.add(document(1), "a.pdf")
+    screening = Screening(ENDPOINTS, shelf.load, Images(str(child)))
+    screened = screening.fit(asking(says(bad, letter)), MODEL, SEES, Interrupt())
+    why = "it is damaged, or takes too much memory to read"
+    assert screened.notices == (f"bad.png was not shown to anthropic/claude-sonnet-5-5: {why}",)
+    assert why in screened.request.messages[0].text
+    assert list(screened.request.payloads) == [letter.blob]
 
 
 def test_an_interrupt_ends_the_fitting_and_nothing_is_kept_of_it(shelf: Shelf) -> None:

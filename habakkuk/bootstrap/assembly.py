@@ -49,6 +49,7 @@ from habakkuk.jobs.leases import lease_seconds
 from habakkuk.jobs.service import Jobs
 from habakkuk.jobs.wake import BackgroundWake, CelerySender, Wake
 from habakkuk.jobs.wake_list import ListSender
+from habakkuk.llm.media.images import Images
 from habakkuk.llm.prices import Prices
 from habakkuk.llm.registry import Registry
 from habakkuk.llm.router import Ports, Router
@@ -132,10 +133,11 @@ def _database(url: str, name: str, pool_size: int, lease: float) -> Database:
 def _add_handlers(container: Container) -> None:
     """Fill the job kinds: they need parts that need the dictionary first."""
     tools = ToolRegistry(tool_packages(container.settings))
+    images = Images()
     ports = TurnPorts(
         config=container.settings.config,
         clock=container.clock,
-        models=_router(container),
+        models=_router(container, images),
         usage=container.usage,
         models_of=partial(models_of, container.selection),
         fits=partial(fits, container.selection),
@@ -143,7 +145,7 @@ def _add_handlers(container: Container) -> None:
         remembered=Remembered(),
         tools=tools,
         tool_threads=container.tool_pool,
-        tool_services=_tool_services(container, tools),
+        tool_services=_tool_services(container, tools, images),
         publisher=container.publisher,
         redactor=container.redactor,
         hooks=container.hooks,
@@ -165,7 +167,7 @@ def _add_handlers(container: Container) -> None:
             raise AssertionError(f"two handlers for the job kind {handler.kind!r}")
 
 
-def _tool_services(container: Container, tools: ToolRegistry) -> ToolServices:
+def _tool_services(container: Container, tools: ToolRegistry, images: Images) -> ToolServices:
     settings, blobs = container.settings, container.blobs
     config, public = settings.config, urlsplit(settings.config.public_url or "")
     web = OutsideHttp(own_names=[public.hostname] if public.hostname else [])
@@ -179,16 +181,17 @@ def _tool_services(container: Container, tools: ToolRegistry) -> ToolServices:
         todo=TodoLists(container.database),
         failpoints=container.failpoints,
         files=ShownFiles(blobs.put),
+        images=images,
         search=Search(config.search, settings.environment.values, web, container.redis),
     )
 
 
-def _router(container: Container) -> Router:
+def _router(container: Container, images: Images) -> Router:
     redis = container.redis
     ports = Ports(
         log=container.usage,
         budget=container.spend_caps,
-        screen=Screening(container.selection.endpoints, container.blobs.get),
+        screen=Screening(container.selection.endpoints, container.blobs.get, images),
         cooldowns=SharedCooldowns(redis) if redis is not None else None,
     )
     return Router(container.models, ports)

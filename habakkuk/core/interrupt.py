@@ -13,6 +13,9 @@ from enum import IntEnum
 
 from habakkuk.core.errors import HabakkukError
 
+# How long a wait for others does not notice that it was tripped at most.
+_LOOK_SECONDS = 0.1
+
 
 class Reason(IntEnum):
     """Why work stops; a higher one replaces a lower one.
@@ -70,6 +73,16 @@ class Interrupt:
     def wait(self, seconds: float) -> bool:
         """Sleep up to `seconds`; True as soon as it is tripped."""
         return self._event.wait(seconds)
+
+    @contextmanager
+    def holding(self, room: threading.Lock | threading.Semaphore) -> Iterator[None]:
+        """Hold a lock or a place in a room; raises Interrupted when tripped while others do."""
+        while not room.acquire(timeout=_LOOK_SECONDS):
+            self.check()
+        try:
+            yield
+        finally:
+            room.release()
 
     @contextmanager
     def freeing(self, action: Callable[[], None]) -> Iterator[None]:

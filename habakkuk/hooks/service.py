@@ -59,7 +59,6 @@ class Hooks:
         """
         for hook in self._of(happening):
             ran = self._run(hook, happening, interrupt)
-            interrupt.check()
             if ran.code == 0:
                 continue
             why = ran.output or ran.trouble or f"it ended with code {ran.code}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from habakkuk.core.interrupt import Interrupt
 from habakkuk.processes.log import LogWriter
 from habakkuk.processes.types import End, Process, ProcessState
 from habakkuk.tools.commands import Commands, Order
@@ -70,4 +71,4 @@ def sheet_of(commands: Commands, process: Process, workspace: Path) -> Sheet:
     if seconds is not None and seconds > _LONGEST:
         seconds = None
     order = Order(process.command, folder, seconds, process.place, process.agent)
-    return commands.sheet(order, workspace)
+    return commands.sheet(order, workspace, Interrupt())

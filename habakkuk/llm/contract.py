@@ -270,8 +270,13 @@ class Budget(Protocol):
 class Screen(Protocol):
     """Fits a request's files to what a model and its provider take, before it is sent."""
 
-    def fit(self, request: LlmRequest, model: ModelRef, profile: Profile) -> Screened:
-        """Return the request with its payloads. Never raises for a bad file: it becomes a note."""
+    def fit(
+        self, request: LlmRequest, model: ModelRef, profile: Profile, interrupt: Interrupt
+    ) -> Screened:
+        """Return the request with its payloads. Never raises for a bad file: it becomes a note.
+
+        Raises Interrupted.
+        """
         ...
 
     def without_files(self, request: LlmRequest) -> LlmRequest:

@@ -147,7 +147,7 @@ class Router:
         profile = self._profiles(ref)
         screened = Screened(request)
         if self._screen is not None:
-            screened = self._screen.fit(request, ref, profile)
+            screened = self._screen.fit(request, ref, profile, interrupt)
             if self._refused.knows(ref, screened.request):
                 screened = Screened(self._screen.without_files(request))
         return _Asked(ref, profile, screened.request, interrupt, list(screened.notices))

@@ -12,19 +12,20 @@ holds:
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 
 from habakkuk.core.errors import NotFound
+from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.text import clean, shorten
 from habakkuk.llm.contract import Endpoint, Profile, Screened
 from habakkuk.llm.media import pdf
-from habakkuk.llm.media.images import Unfit, encoded_size, fit_image
+from habakkuk.llm.media.images import Images, Unread
 from habakkuk.llm.media.kept import Held, Kept, LeftOut, Made, Whole
 from habakkuk.llm.media.sniff import PDF, sniff
+from habakkuk.llm.media.types import Fitted, ImageLimits, Unfit, encoded_size
 from habakkuk.llm.profiles.limits import FileLimits, limits_for, takes_documents
 from habakkuk.llm.types import (
     LlmRequest,
@@ -39,7 +40,6 @@ from habakkuk.llm.types import (
 
 _STEP = 4
 _KEPT_BYTES = 64_000_000
-_LARGE_AT_ONCE = 2
 _OLD = LeftOut("it was sent earlier and is left out by now")
 _FULL = LeftOut("it does not fit into one request beside the others")
 _REFUSED = LeftOut("the service took no request with it")
@@ -64,21 +64,23 @@ class Screening:
         self,
         endpoints: Mapping[str, Endpoint],
         load: Callable[[str], bytes],
+        images: Images,
         *,
         kept_bytes: int = _KEPT_BYTES,
     ) -> None:
         """`load` returns a blob's bytes and raises NotFound; `kept_bytes` bounds what is held."""
         self._endpoints = dict(endpoints)
         self._load = load
+        self._images = images
         self._kept = Kept(kept_bytes)
-        # Large images are worked on as many at a time as there are slow cores on a small machine:
-        # one takes up to 300 MB while it is read.
-        self._room = threading.BoundedSemaphore(_LARGE_AT_ONCE)
 
-    def fit(self, request: LlmRequest, model: ModelRef, profile: Profile) -> Screened:
+    def fit(
+        self, request: LlmRequest, model: ModelRef, profile: Profile, interrupt: Interrupt
+    ) -> Screened:
         """Return the request with payloads, and with notes for files that cannot be sent.
 
-        Notices name those of the newest message. Raises only what `load` raises beside NotFound.
+        Notices name those of the newest message. Raises Interrupted, and what `load` raises beside
+        NotFound.
         """
         places = list(_places(request.messages))
         if not places:
@@ -86,7 +88,7 @@ class Screening:
         taker = _Taker.of(self._endpoints.get(model.provider), profile)
         first = _first_kept(request.messages, places)
         recent = [place for place in places if place.message >= first]
-        made = [self._made(place.media, taker) for place in recent]
+        made = [self._made(place.media, taker, interrupt) for place in recent]
         made = _within(recent, made, taker.limits)
         old: list[Made] = [_OLD] * (len(places) - len(recent))
         return Screened(
@@ -99,7 +101,7 @@ class Screening:
         places = list(_places(request.messages))
         return _replaced(request, places, [_REFUSED] * len(places))
 
-    def _made(self, media: Media, taker: _Taker) -> Made:
+    def _made(self, media: Media, taker: _Taker, interrupt: Interrupt) -> Made:
         """Return the payload of a file, or why there is none."""
         key = (media.blob, taker)
         held = self._kept.get(key)
@@ -112,7 +114,14 @@ class Screening:
             return _GONE
         if held is not None:
             return Payload(held.mime, data)
-        made = taker.take(data, self._room)
+        made: Made
+        try:
+            made = taker.take(data, partial(self._images.fit, interrupt=interrupt))
+        except Unread as unread:
+            # Not held either: the next call may be luckier.
+            return LeftOut(str(unread), len(data))
+        except Unfit as unfit:
+            made = LeftOut(str(unfit), len(data))
         self._kept.put(key, _to_keep(made, data))
         return made
 
@@ -133,23 +142,17 @@ class _Taker:
             limits=limits_for(endpoint, profile),
         )
 
-    def take(self, data: bytes, room: AbstractContextManager[object]) -> Made:
-        """Return the file as it can be sent; `room` is entered for what takes much memory."""
-        try:
-            return self._fitted(data, sniff(data), room)
-        except Unfit as unfit:
-            return LeftOut(str(unfit), len(data))
-
-    def _fitted(
-        self, data: bytes, mime: str | None, room: AbstractContextManager[object]
-    ) -> Payload:
+    def take(self, data: bytes, fit: Callable[[bytes, str, ImageLimits], Fitted]) -> Payload:
+        """Return the file as it can be sent, images by `fit`. Raises Unfit."""
+        mime = sniff(data)
         if mime is None:
             raise Unfit("models are sent images and PDFs only")
         if mime == PDF:
             return self._document(data)
         if not self.vision:
             raise Unfit("this model cannot see images")
-        return fit_image(data, mime, self.limits.image, room)
+        fitted = fit(data, mime, self.limits.image)
+        return Payload(fitted.mime, fitted.data)
 
     def _document(self, data: bytes) -> Payload:
         if not self.documents:

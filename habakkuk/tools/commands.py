@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import selectors
-import subprocess
-import sys
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from habakkuk.core.agent_user import AgentUser, find_agent_user
@@ -21,15 +16,12 @@ from habakkuk.core.interrupt import Interrupt
 from habakkuk.tools.gather import Gathered
 from habakkuk.tools.sandbox.contract import Ground, Order, Sandbox, Sheet
 from habakkuk.tools.sandbox.registry import Sandboxes
+from habakkuk.tools.shims import Shim
 
 __all__ = ["Commands", "Ended", "Order"]
 
-SHIM = str(Path(__file__).with_name("shim.py"))
-# How long the last output may take once the shim has ended, and the shim once it was cut.
+# How long the last output may take once the shim has ended.
 _LAST_SECONDS = 0.5
-_CUT_SECONDS = 4.0
-# What a stop elsewhere may take on top; the shim gives up on it first.
-STOP_SECONDS = 16.0
 _CHUNK = 65536
 
 
@@ -80,13 +72,14 @@ class Commands:
                 " file; change files there with exec"
             )
 
-    def sheet(self, order: Order, workspace: Path) -> Sheet:
+    def sheet(self, order: Order, workspace: Path, interrupt: Interrupt) -> Sheet:
         """Return how a command becomes a process: what a shim is given to run it.
 
-        Raises ToolError when its sandbox cannot run it; it is never run outside of that.
+        Raises ToolError when its sandbox cannot run it; it is never run outside of that. Raises
+        Interrupted.
         """
         sandbox = self._sandboxes.here() if order.here else self.sandbox(order.agent)
-        sheet = sandbox.sheet(order, workspace)
+        sheet = sandbox.sheet(order, workspace, interrupt)
         if order.variables and sheet.stop is not None:
             raise ToolError(
                 "secrets are not given to commands that run elsewhere: there they would stand in"
@@ -101,13 +94,18 @@ class Commands:
         the command and its descendants are dead already.
         """
         started = time.monotonic()
-        sheet = self.sheet(order, workspace)
-        with _pipes(sheet.user) as pipes:
-            run = _Run(pipes, sheet)
-            with interrupt.freeing(run.cut):
+        shim = Shim(self.sheet(order, workspace, interrupt), apart=True)
+        run = _Run(shim)
+        try:
+            with interrupt.freeing(shim.cut):
                 run.drain()
-            interrupt.check()
-        end = run.end()
+        finally:
+            end = shim.collect()
+        interrupt.check()
+        if end is None:
+            raise ToolError("the command was killed together with what watches over it")
+        if "failure" in end:
+            raise ToolError(str(end["failure"]))
         code = end.get("code")
         return Ended(
             code=code if isinstance(code, int) else None,
@@ -118,92 +116,21 @@ class Commands:
         )
 
 
-@dataclass
-class _Pipes:
-    """The pipes around a shim: what it reads and writes, and our ends."""
-
-    order: tuple[int, int]
-    output: tuple[int, int]
-    errors: tuple[int, int]
-    status: tuple[int, int]
-    closed: set[int] = field(default_factory=set)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def close(self, *handles: int) -> None:
-        """Close descriptors, each once: a number can be another file's a moment later."""
-        with self.lock:
-            for handle in handles:
-                if handle not in self.closed:
-                    self.closed.add(handle)
-                    os.close(handle)
-
-    def close_all(self) -> None:
-        """Close what is still open."""
-        self.close(*self.order, *self.output, *self.errors, *self.status)
-
-
-@contextmanager
-def _pipes(user: list[int] | None) -> Iterator[_Pipes]:
-    pipes = _Pipes(os.pipe(), os.pipe(), os.pipe(), os.pipe())
-    try:
-        if user is not None:
-            # Else the command could not open /dev/stdout and /dev/stderr by their names.
-            for handle in (pipes.output[1], pipes.errors[1]):
-                os.fchown(handle, user[0], user[1])
-        yield pipes
-    finally:
-        pipes.close_all()
-
-
 class _Run:
-    """One running shim."""
+    """What a shim's command prints."""
 
-    def __init__(self, pipes: _Pipes, sheet: Sheet) -> None:
-        self._pipes = pipes
-        self._patience = _CUT_SECONDS + (STOP_SECONDS if sheet.stop else 0.0)
+    def __init__(self, shim: Shim) -> None:
+        self._shim = shim
         self.output = Gathered()
         self.errors = Gathered()
-        self._status = bytearray()
-        self._cut_at: float | None = None
-        self._process = self._start()
-        pipes.close(pipes.order[0], pipes.output[1], pipes.errors[1], pipes.status[1])
-        self._send(sheet.encode())
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        pipes = self._pipes
-        try:
-            return subprocess.Popen(
-                [sys.executable, "-I", "-S", SHIM, str(pipes.status[1])],
-                stdin=pipes.order[0],
-                stdout=pipes.output[1],
-                stderr=pipes.errors[1],
-                pass_fds=(pipes.status[1],),
-                # Nothing of this process's environment: a shim of root's could be looked into.
-                env={},
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise ToolError(f"the command cannot be started: {error.strerror}") from error
-
-    def _send(self, order: bytes) -> None:
-        view = memoryview(order)
-        # The shim may be dead already; its end says why.
-        with suppress(BrokenPipeError):
-            while view:
-                view = view[os.write(self._pipes.order[1], view) :]
-
-    def cut(self) -> None:
-        """Close the lifeline: the command and its descendants are killed. Any thread."""
-        self._pipes.close(self._pipes.order[1])
-        self._cut_at = self._cut_at or time.monotonic()
 
     def drain(self) -> None:
         """Read all pipes at once until the shim has ended; no full pipe ever stops the command."""
-        pipes = self._pipes
+        shim = self._shim
         takers: dict[int, Callable[[bytes], None]] = {
-            pipes.output[0]: self.output.add,
-            pipes.errors[0]: self.errors.add,
-            pipes.status[0]: self._status.extend,
+            shim.output: self.output.add,
+            shim.errors: self.errors.add,
+            shim.said: shim.status.extend,
         }
         last: float | None = None
         with selectors.DefaultSelector() as selector:
@@ -215,30 +142,6 @@ class _Run:
                     takers[key.fd](data)
                     if not data:
                         selector.unregister(key.fd)
-                        if key.fd == pipes.status[0]:
+                        if key.fd == shim.said:
                             last = time.monotonic() + _LAST_SECONDS
-                self._hurry()
-        self._collect()
-
-    def end(self) -> dict[str, object]:
-        """Return what the shim said. Raises ToolError when the command could not be started."""
-        try:
-            said = json.loads(bytes(self._status))
-        except ValueError as error:
-            raise ToolError("the command was killed together with what watches over it") from error
-        if "failure" in said:
-            raise ToolError(str(said["failure"]))
-        return dict(said)
-
-    def _hurry(self) -> None:
-        """Kill a shim that does not end although its lifeline is cut."""
-        if self._cut_at is not None and time.monotonic() > self._cut_at + self._patience:
-            self._process.kill()
-
-    def _collect(self) -> None:
-        self.cut()
-        try:
-            self._process.wait(self._patience)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+                shim.hurry()

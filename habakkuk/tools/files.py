@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 from habakkuk.core.errors import ToolError
@@ -10,8 +9,6 @@ from habakkuk.core.text import clean, shorten
 from habakkuk.llm.types import Media
 
 _LONGEST_NAME = 100
-# As many large images at once as a small machine has memory for: one takes up to 300 MB.
-_LARGE_AT_ONCE = 2
 
 
 def _nowhere(_data: bytes, _mime: str) -> str:
@@ -19,12 +16,11 @@ def _nowhere(_data: bytes, _mime: str) -> str:
 
 
 class ShownFiles:
-    """Keeps files as blobs. Thread-safe; `room` is entered while a large image is worked on."""
+    """Keeps files as blobs. Thread-safe."""
 
     def __init__(self, put: Callable[[bytes, str], str] = _nowhere) -> None:
         """Take the blobs' `put(data, mime) -> id`."""
         self._put = put
-        self.room = threading.BoundedSemaphore(_LARGE_AT_ONCE)
 
     def shown(self, data: bytes, mime: str, name: str) -> Media:
         """Store a file and return what names it in a result. Raises ToolError.

@@ -1,4 +1,4 @@
-"""Turn a page into Markdown: `python -I markdown.py URL`, HTML in as UTF-8, JSON out.
+"""Turn a page into Markdown: `python -I markdown.py ORDER`, HTML in as UTF-8, JSON out.
 
 A program of its own, with limits of its own: pages are written by anybody, the parser is C, and
 some pages keep it busy for minutes. Once it has loaded what it reads with, it can open nothing more
@@ -40,9 +40,10 @@ def main() -> None:
     # Loads the lists of words that it reads when they are first needed.
     for sample in _SAMPLES:
         turned(sample, "https://site.example/")
+    url = json.loads(sys.argv[1])["url"]
     give_up(Allowance(_MEMORY, _CPU_SECONDS, _WALL_SECONDS))
     source = sys.stdin.buffer.read().decode("utf-8", "replace")
-    sys.stdout.buffer.write(json.dumps(turned(source, sys.argv[1])).encode())
+    sys.stdout.buffer.write(json.dumps(turned(source, url)).encode())
 
 
 def turned(source: str, url: str) -> dict[str, str]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import codecs
 import json
 import re
-import subprocess
-import sys
 from dataclasses import dataclass
 from encodings.aliases import aliases
 from pathlib import Path
@@ -14,6 +12,8 @@ from pathlib import Path
 from habakkuk.core.errors import ToolError
 from habakkuk.core.http import Fetched
 from habakkuk.core.interrupt import Interrupt
+from habakkuk.core.programs import Bounds
+from habakkuk.core.readers import BROKE_OFF, NoAnswer, Readers
 from habakkuk.core.text import clean
 
 _HTML = {"text/html", "application/xhtml+xml"}
@@ -39,6 +39,8 @@ _MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _PROGRAM = str(Path(__file__).with_name("markdown.py"))
 _HTML_LIMIT = 3_000_000
 _SECONDS = 20.0
+# In JSON a character takes twelve bytes at most, and addresses of links become whole ones.
+_MOST_ANSWER = 40_000_000
 _SNIFF = 2_000
 
 
@@ -102,27 +104,13 @@ def _codec(charset: str) -> str:
 
 def _page(source: str, url: str, interrupt: Interrupt) -> Page:
     """Have a page turned by a program of its own. Raises ToolError, Interrupted."""
-    told = _turned(source[:_HTML_LIMIT].encode(), url, interrupt)
-    return Page(clean(told["text"]), clean(told["title"]) or None)
-
-
-def _turned(source: bytes, url: str, interrupt: Interrupt) -> dict[str, str]:
-    with (
-        subprocess.Popen(
-            [sys.executable, "-I", _PROGRAM, url],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={},
-        ) as program,
-        interrupt.freeing(program.kill),
-    ):
-        try:
-            output, _ = program.communicate(source, timeout=_SECONDS)
-        except subprocess.TimeoutExpired:
-            program.kill()
-            output = b""
-    interrupt.check()
-    if program.returncode != 0:
-        raise ToolError("this page takes too long to read, or too much memory")
-    return dict(json.loads(output))
+    readers = Readers(_PROGRAM, Bounds(_SECONDS, _MOST_ANSWER))
+    try:
+        answer = readers.ask({"url": url}, source[:_HTML_LIMIT].encode(), interrupt)
+        told = json.loads(answer)
+        return Page(clean(str(told["text"])), clean(str(told["title"])) or None)
+    except NoAnswer as error:
+        raise ToolError(f"this page cannot be read: {error}") from error
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        # Whoever took the program over can answer anything.
+        raise ToolError(f"this page cannot be read: {BROKE_OFF}") from error

@@ -11,6 +11,7 @@ from habakkuk.core.failpoints import Failpoints
 from habakkuk.core.http import OutsideHttp
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.documents.reader import Documents
+from habakkuk.llm.media.images import Images
 from habakkuk.llm.types import ToolSpec
 from habakkuk.processes.log import Part
 from habakkuk.processes.types import NewInput, NewProcess, Process, Written
@@ -83,4 +84,5 @@ class ToolServices:
     failpoints: Failpoints = field(default_factory=Failpoints)
     files: ShownFiles = field(default_factory=ShownFiles)
     documents: Documents = field(default_factory=Documents)
+    images: Images = field(default_factory=Images)
     search: Search = field(default_factory=Search)

@@ -1,6 +1,6 @@
 """Run one command of an agent so that nothing of it outlives its call, or the worker.
 
-`python -I -S shim.py STATUS_FD`, by path: it imports nothing of Habakkuk, so that it costs a few
+`python -I -S shim.py STATUS_FD`, by path: it imports next to nothing, so that it costs a few
 milliseconds. The first line of its standard input is the order, as JSON. The rest of that pipe is
 the lifeline: when its other end closes, by intent or because the worker was killed, the command
 and all its descendants are killed at once. How it ended is written to STATUS_FD as JSON.
@@ -28,10 +28,7 @@ _PR_SET_PDEATHSIG = 1  # Linux: include/uapi/linux/prctl.h
 _PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NO_NEW_PRIVS = 38
-_CLONE_NEWNS = 0x0002_0000
 _CLONE_NEWIPC = 0x0800_0000
-_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_REMOUNT = 1, 2, 4, 32
-_MS_BIND, _MS_REC, _MS_PRIVATE = 4096, 16384, 1 << 18
 _TERM_GRACE = 2.0  # seconds between the polite and the last signal after a timeout
 _SWEEP_SECONDS = 3.0
 _STOP_SECONDS = 15.0
@@ -347,36 +344,23 @@ def _hide(order: Order) -> None:
     In a mount namespace of its own: other processes see no change. Where the system refuses that,
     as in most containers, file modes must do; the order's objection says when they do not.
     """
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.unshare(_CLONE_NEWNS) != 0:
+    # Last, so that nothing of ours stands in for a module of the system's.
+    sys.path.append(__file__.rsplit("/", 3)[0])
+    from habakkuk.tools import mounts  # noqa: PLC0415 - only as root is there something to hide
+
+    if not mounts.own_view():
         if order.objection is not None:
             raise Failed(order.objection)
         return
     # Shared memory and message queues of its own, or they would outlive it and join what is apart.
-    libc.unshare(_CLONE_NEWIPC)
-    _mount(libc, "none", "/", "", _MS_REC | _MS_PRIVATE)
-    kept = os.open(order.workspace, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    flags = _MS_NOSUID | _MS_NODEV
-    _mount(libc, "tmpfs", str(order.hide), "tmpfs", flags, "mode=0755,size=64k,nr_inodes=128")
-    os.makedirs(order.workspace, mode=0o755)  # noqa: PTH103 - pathlib would double this program's start
-    _mount(libc, f"/proc/self/fd/{kept}", order.workspace, "", _MS_BIND | _MS_REC)
-    os.close(kept)
-    _mount(libc, "tmpfs", str(order.hide), "", flags | _MS_REMOUNT | _MS_BIND | _MS_RDONLY)
-
-
-def _mount(
-    libc: ctypes.CDLL, source: str, target: str, kind: str, flags: int, data: str = ""
-) -> None:
-    done = libc.mount(
-        os.fsencode(source),
-        os.fsencode(target),
-        kind.encode() or None,
-        ctypes.c_ulong(flags),
-        data.encode() or None,
-    )
-    if done != 0:
-        reason = os.strerror(ctypes.get_errno())
-        raise Failed(f"Habakkuk's home cannot be hidden from commands: {reason} ({target})")
+    ctypes.CDLL(None).unshare(_CLONE_NEWIPC)
+    hide = str(order.hide)
+    flags = mounts.NOSUID | mounts.NODEV | mounts.REMOUNT | mounts.BIND | mounts.READ_ONLY
+    try:
+        mounts.show_only(hide, [order.workspace])
+        mounts.mount("tmpfs", hide, "", flags)
+    except mounts.NotMounted as error:
+        raise Failed(f"Habakkuk's home cannot be hidden from commands: {error}") from error
 
 
 if __name__ == "__main__":

@@ -7,7 +7,19 @@ import zlib
 
 from PIL import Image
 
+from habakkuk.core.interrupt import Interrupt
+from habakkuk.llm.media.fitting import fit_image
+from habakkuk.llm.media.images import Images
+from habakkuk.llm.media.types import Fitted, ImageLimits
+
 _ORIENTATION = 0x0112
+
+
+class ImagesHere(Images):
+    """Images that are read in this process, for tests of what is done with them."""
+
+    def fit(self, data: bytes, mime: str, limits: ImageLimits, interrupt: Interrupt) -> Fitted:
+        return fit_image(data, mime, limits)
 
 
 def noise(width: int, height: int, mode: str = "RGB") -> Image.Image:

@@ -42,8 +42,8 @@ class _Bare(Commands):
         self._made = sandbox
         self._hides = hidden
 
-    def sheet(self, order: Order, workspace: Path) -> Sheet:
-        sheet = self._made.sheet(order, workspace)
+    def sheet(self, order: Order, workspace: Path, interrupt: Interrupt) -> Sheet:
+        sheet = self._made.sheet(order, workspace, interrupt)
         return sheet if self._hides else replace(sheet, hide=None, objection=None)
 
 
@@ -288,7 +288,7 @@ def test_a_wall_that_does_not_stand_refuses_and_says_what_to_do(tmp_path: Path) 
     nowhere = Probe(lambda: ["sandlock is not installed", Wall("landlock", site="/nowhere")])
     sandbox = WorkspaceOnly(Ground(PLAIN, tmp_path), "a", config, nowhere)
     with pytest.raises(ToolError, match="install bubblewrap"):
-        sandbox.sheet(Order("true", tmp_path, 5), tmp_path)
+        sandbox.sheet(Order("true", tmp_path, 5), tmp_path, Interrupt())
     (told,) = sandbox.objections()
     assert "sandlock is not installed" in told
     assert "landlock does not work here" in told
@@ -304,12 +304,13 @@ def test_a_wall_that_falls_between_the_look_and_the_command_runs_nothing(house: 
         AgentConfig.model_validate({"sandbox": "workspace"}),
         Probe(lambda: [house.wall]),
     )
-    sheet = sandbox.sheet(Order("echo ran > ran", house.workspace, 5), house.workspace)
+    order = Order("echo ran > ran", house.workspace, 5)
+    sheet = sandbox.sheet(order, house.workspace, Interrupt())
     assert sheet.confine is not None
     gone = replace(sheet, hide=None, confine=sheet.confine | {"library": "landlock", "site": "/no"})
 
     class _Given(Commands):
-        def sheet(self, order: Order, workspace: Path) -> Sheet:
+        def sheet(self, order: Order, workspace: Path, interrupt: Interrupt) -> Sheet:
             return gone
 
     ended = _Given(PLAIN).run(Order("", house.workspace, 5), house.workspace, Interrupt())

@@ -1,243 +1,139 @@
-"""An image as a model takes it: upright, one frame, within a size in pixels and in bytes."""
+"""Have images read, and made as a model takes them: each by a process of its own."""
 
 from __future__ import annotations
 
-import io
-import struct
-import zlib
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import hashlib
+import threading
+from collections import OrderedDict
+from pathlib import Path
+from typing import Annotated
 
-from habakkuk.llm.media.sniff import JPEG, PNG, WEBP
-from habakkuk.llm.types import Payload
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
+from habakkuk.core.interrupt import Interrupt
+from habakkuk.core.programs import Bounds
+from habakkuk.core.readers import BROKE_OFF, NoAnswer, NotStarted, Readers
+from habakkuk.llm.media.sniff import JPEG, PNG, sniff
+from habakkuk.llm.media.types import Fitted, Flaw, ImageLimits, Unfit, encoded_size
 
-# Others are not opened at all: each decoder is a door.
-_FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "BMP", "TIFF", "AVIF")
-# What is unpacked as a whole: 100 MB at four bytes a pixel, more than any screen's picture.
-_MOST_PIXELS = 25_000_000
-# A JPEG is read at a quarter or an eighth of its size where that is enough, but for those whose
-# parts lie in layers: they must be held as a whole.
-_MOST_JPEG_PIXELS = 170_000_000
-# Its reader holds two pictures beside the one that it gives, and copies that.
-_MOST_WEBP_PIXELS = 12_500_000
-# Smaller ones are read without waiting for others: 4 MB at most.
-_FEW_PIXELS = 1_000_000
-# An image is worked on in strips of so many pixels: each mode it passes through is a copy.
-_STRIP_PIXELS = 1_000_000
-# Above this a PNG is sent as a JPEG, unless it is smaller that way all the same.
-_SMALL_PNG = 1_000_000
-_QUALITIES = (85, 70, 50)
-_SHRINK = 0.7
-_LEAST_SIDE = 32
-# What loses nothing by being written as PNG.
-_LOSSLESS = ("PNG", "GIF", "BMP", "TIFF")
-_ORIENTATION = 0x0112
-_UPRIGHT = (0, 1)
-_CLEAR = ("RGBA", "LA", "PA", "La", "RGBa")
-_SCAN = b"\xda"
-_TOO_MANY = "it has too many pixels"
-# What decoders raise for bytes that are no good image, as tried with broken files of each format.
-_BROKEN = (
-    OSError,
-    SyntaxError,
-    ValueError,
-    EOFError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    ArithmeticError,
-    MemoryError,
-    RuntimeError,
-    struct.error,
-    zlib.error,
-)
+_PROGRAM = str(Path(__file__).with_name("program.py"))
+_SECONDS = 45.0
+# More than any service takes of an image.
+_MOST_ANSWER = 30_000_000
+# As many at once as a small machine has memory for: one takes up to 300 MB.
+_AT_ONCE = 4
+_MOST_KNOWN = 5_000
+_Side = Annotated[int, Field(gt=0, le=1_000_000_000)]
 
 
-class Unfit(Exception):
-    """A file cannot be made to fit; the message says why, after "image x: "."""
+class Unread(Unfit):
+    """An image could not be looked at now; a later look may be luckier."""
 
 
-@dataclass(frozen=True)
-class ImageLimits:
-    """What a wire format takes. `encoded_bytes` counts base64; `side` is in pixels."""
+class _Flawed(BaseModel):
+    model_config = ConfigDict(extra="forbid")
 
-    types: frozenset[str]
-    encoded_bytes: int
-    side: int
+    flaw: Flaw
 
 
-def encoded_size(data: bytes) -> int:
-    """Return the length of bytes in base64."""
-    return (len(data) + 2) // 3 * 4
+class _Made(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    same: bool
+    size: tuple[_Side, _Side]
+    shown: tuple[_Side, _Side]
 
 
-def measured(data: bytes) -> tuple[int, int]:
-    """Return the width and height of an image as it is stored, in pixels. Raises Unfit."""
-    with _opened(data) as picture:
-        return picture.size
+_TOLD: TypeAdapter[_Flawed | _Made] = TypeAdapter(_Flawed | _Made)
 
 
-def fit_image(
-    data: bytes, mime: str, limits: ImageLimits, room: AbstractContextManager[object]
-) -> Payload:
-    """Return the image as it was when it fits, else a smaller, upright one. Raises Unfit.
+class Images:
+    """Reads images. Thread-safe; others wait while four are read."""
 
-    The same bytes and limits give the same result, so that a provider's cache holds. `room` is
-    entered while a large image is unpacked, which takes up to 300 MB.
+    def __init__(self, program: str = _PROGRAM, seconds: float = _SECONDS) -> None:
+        """`program` is what reads, and `seconds` how long it may take; tests have others."""
+        self._readers = Readers(program, Bounds(seconds, _MOST_ANSWER), _AT_ONCE)
+        self._sound = _Sound()
+
+    def fit(self, data: bytes, mime: str, limits: ImageLimits, interrupt: Interrupt) -> Fitted:
+        """Return the image as it was when it fits, else a smaller, upright one.
+
+        The same bytes and limits give the same result, so that a provider's cache holds. What fits
+        has the very bytes that were given. Raises Unfit, and Interrupted, when the process is dead
+        already.
+        """
+        known = self._sound.fitting(data, limits)
+        if known is not None:
+            return known
+        order = {
+            "mime": mime,
+            "types": sorted(limits.types),
+            "limits": {
+                "encoded_bytes": limits.encoded_bytes,
+                "side": limits.side,
+                "scaled_side": limits.scaled_side,
+            },
+        }
+        try:
+            answer = self._readers.ask(order, data, interrupt)
+        except NotStarted as error:
+            raise Unread(str(error)) from error
+        except NoAnswer as error:
+            raise Unfit(str(error)) from error
+        fitted = _fitted(answer, data, mime, limits)
+        self._sound.add(fitted)
+        return fitted
+
+
+class _Sound:
+    """Which images can be sent as they are: whole, upright, of one frame. Thread-safe.
+
+    What a tool shows goes to a model next, and maybe to another one then: it is not read again.
     """
-    with _opened(data) as picture:
-        _check_pixels(picture, data, mime)
-        few = picture.width * picture.height <= _FEW_PIXELS
-        with nullcontext() if few else room:
-            return _fit(picture, data, mime, limits)
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: OrderedDict[bytes, tuple[str, tuple[int, int]]] = OrderedDict()
+
+    def add(self, fitted: Fitted) -> None:
+        """Note one that came out of a reader."""
+        digest = _digest(fitted.data)
+        with self._lock:
+            self._known[digest] = (fitted.mime, fitted.shown)
+            while len(self._known) > _MOST_KNOWN:
+                self._known.popitem(last=False)
+
+    def fitting(self, data: bytes, limits: ImageLimits) -> Fitted | None:
+        """Return an image as it is, when it is known to fit."""
+        digest = _digest(data)
+        with self._lock:
+            found = self._known.get(digest)
+        if found is None:
+            return None
+        mime, size = found
+        fits = mime in limits.types and max(size) <= limits.side
+        if not fits or encoded_size(data) > limits.encoded_bytes:
+            return None
+        return Fitted(mime, data, size, size)
 
 
-@contextmanager
-def _opened(data: bytes) -> Iterator[Picture]:
-    """Give the picture in `data`, of which the head alone is read; what fails with it is Unfit."""
-    # Slow to load, and most processes never see an image.
-    from PIL import Image  # noqa: PLC0415 - see above
+def _digest(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()
 
+
+def _fitted(answer: bytes, data: bytes, mime: str, limits: ImageLimits) -> Fitted:
+    """Believe no more than must be: whoever took the child over can answer anything."""
+    line, _, made = answer.partition(b"\n")
     try:
-        with Image.open(io.BytesIO(data), formats=_FORMATS) as picture:
-            yield picture
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        raise Unfit(_TOO_MANY) from error
-    except _BROKEN as error:
-        raise Unfit("it is damaged or no image") from error
-
-
-def _check_pixels(picture: Picture, data: bytes, mime: str) -> None:
-    most = _MOST_WEBP_PIXELS if mime == WEBP else _MOST_PIXELS
-    if mime == JPEG and not _in_layers(picture, data):
-        most = _MOST_JPEG_PIXELS
-    if picture.width * picture.height > most:
-        raise Unfit(_TOO_MANY)
-
-
-def _in_layers(picture: Picture, data: bytes) -> bool:
-    """Whether a JPEG's parts must all be read before its first row is known."""
-    if picture.info.get("progressive"):
-        return True
-    # Its colours one after the other: the first scan then has fewer of them than the picture.
-    first_scan = _first_scan(data)
-    return first_scan is None or first_scan < len(picture.getbands())
-
-
-def _first_scan(data: bytes) -> int | None:
-    """Return how many colours a JPEG's first scan holds; None where no scan is found."""
-    at = 2
-    while data[at : at + 1] == b"\xff":
-        marker = data[at + 1 : at + 2]
-        if marker == _SCAN:
-            return data[at + 4] if at + 4 < len(data) else None
-        at += 2 + int.from_bytes(data[at + 2 : at + 4], "big") if marker != b"\xff" else 1
-    return None
-
-
-def _fit(picture: Picture, data: bytes, mime: str, limits: ImageLimits) -> Payload:
-    fits = _fits(picture, data, mime, limits)
-    if not fits:
-        # Of another shape than the picture, it would be measured by the picture's short side.
-        picture.draft("RGB", _within(picture.size, limits.side))
-    if picture.width * picture.height > _MOST_PIXELS:
-        raise Unfit(_TOO_MANY)
-    # Read to its end: a provider that meets a broken image refuses the whole conversation.
-    picture.load()
-    return Payload(mime, data) if fits else _smaller(picture, limits)
-
-
-def _fits(picture: Picture, data: bytes, mime: str, limits: ImageLimits) -> bool:
-    # A JPEG may hold a second picture, for bright screens; that is no animation.
-    animated = mime != JPEG and getattr(picture, "is_animated", False)
-    return (
-        mime in limits.types
-        and max(picture.size) <= limits.side
-        and encoded_size(data) <= limits.encoded_bytes
-        and not animated
-        and picture.getexif().get(_ORIENTATION, 1) in _UPRIGHT
-    )
-
-
-def _smaller(picture: Picture, limits: ImageLimits) -> Payload:
-    from PIL import ImageOps  # noqa: PLC0415 - as in _opened
-
-    lossless = picture.format in _LOSSLESS
-    upright = _scaled(picture, _within(picture.size, limits.side))
-    upright.getexif()[_ORIENTATION] = picture.getexif().get(_ORIENTATION, 1)
-    ImageOps.exif_transpose(upright, in_place=True)
-    if PNG in limits.types and (lossless or upright.mode == "RGBA"):
-        written = _written(upright, "PNG")
-        if encoded_size(written) <= min(limits.encoded_bytes, _SMALL_PNG):
-            return Payload(PNG, written)
-    return Payload(JPEG, _as_jpeg(_opaque(upright), limits.encoded_bytes))
-
-
-def _within(size: tuple[int, int], side: int) -> tuple[int, int]:
-    """Return the size of the same shape whose longer side is at most `side`."""
-    longer = max(size)
-    if longer <= side:
-        return size
-    width, height = (max(1, round(one * side / longer)) for one in size)
-    return width, height
-
-
-def _scaled(picture: Picture, size: tuple[int, int]) -> Picture:
-    """Return the picture in a size and in eight bits a channel, with transparency if it has any.
-
-    First each strip is narrowed, then all of it lowered: the pixels of one step, with few copies.
-    """
-    from PIL import Image  # noqa: PLC0415 - as in _opened
-
-    clear = picture.mode in _CLEAR or "transparency" in picture.info
-    # Scaled with its colours multiplied, what is transparent lends no colour to its neighbours.
-    narrow = Image.new("RGBa" if clear else "RGB", (size[0], picture.height))
-    rows = max(1, _STRIP_PIXELS // picture.width)
-    for top in range(0, picture.height, rows):
-        low = min(picture.height, top + rows)
-        strip = _plain(picture.crop((0, top, picture.width, low)), clear=clear)
-        narrow.paste(strip.resize((size[0], low - top), Image.Resampling.LANCZOS), (0, top))
-    lowered = narrow.resize(size, Image.Resampling.LANCZOS)
-    return lowered.convert("RGBA") if clear else lowered
-
-
-def _plain(picture: Picture, *, clear: bool) -> Picture:
-    """Return the picture in eight bits a channel, multiplied with its transparency if `clear`."""
-    if picture.mode.startswith("I"):
-        # Sixteen bits: converting would only cut off what is above 255.
-        picture = picture.convert("I").point(lambda value: value * (1 / 256)).convert("L")
-    return picture.convert("RGBA").convert("RGBa") if clear else picture.convert("RGB")
-
-
-def _as_jpeg(picture: Picture, most: int) -> bytes:
-    while True:
-        for quality in _QUALITIES:
-            written = _written(picture, "JPEG", quality=quality)
-            if encoded_size(written) <= most:
-                return written
-        if max(picture.size) < _LEAST_SIDE:
-            raise Unfit("it cannot be made small enough")
-        width, height = picture.size
-        picture.thumbnail((max(1, width * _SHRINK), max(1, height * _SHRINK)))
-
-
-def _opaque(picture: Picture) -> Picture:
-    """Return the picture on white."""
-    from PIL import Image  # noqa: PLC0415 - as in _opened
-
-    if picture.mode != "RGBA":
-        return picture
-    ground = Image.new("RGB", picture.size, "white")
-    ground.paste(picture, mask=picture.getchannel("A"))
-    return ground
-
-
-def _written(picture: Picture, kind: str, **options: int) -> bytes:
-    out = io.BytesIO()
-    picture.save(out, kind, **options)
-    return out.getvalue()
+        told = _TOLD.validate_json(line)
+    except ValidationError as error:
+        raise Unfit(BROKE_OFF) from error
+    if isinstance(told, _Flawed):
+        raise Unfit(told.flaw)
+    if told.same:
+        made = data
+    else:
+        mime = sniff(made) or ""
+    if mime not in limits.types | {JPEG, PNG} or encoded_size(made) > limits.encoded_bytes:
+        raise Unfit(BROKE_OFF)
+    return Fitted(mime, made, told.size, told.shown)

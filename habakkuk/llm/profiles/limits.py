@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from habakkuk.llm.contract import Endpoint, Profile
-from habakkuk.llm.media.images import ImageLimits
 from habakkuk.llm.media.sniff import GIF, JPEG, PNG, WEBP
+from habakkuk.llm.media.types import ImageLimits
 
 _MB = 1_000_000
 _LONG_WINDOW = 1_000_000

@@ -7,17 +7,15 @@ it runs in a child that can reach nothing, and each of its requests is made here
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-import threading
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from habakkuk.core.http import Fetched, HttpFailed, HttpRefused, Limits, Request
+from habakkuk.core.programs import Running, running
+from habakkuk.core.readers import reader
 from habakkuk.search.answers import MOST_BYTES, hits
 from habakkuk.search.contract import Access, Ask, BackendKind, Hit, SearchFailed, SearchLate
 
@@ -46,36 +44,14 @@ class Ddgs:
 
     def search(self, ask: Ask) -> Sequence[Hit]:
         """Return what the first of them finds that finds anything."""
-        order = json.dumps({"engines": list(_ENGINES), "query": ask.query})
+        program = reader(_PROGRAM, {"engines": list(_ENGINES), "query": ask.query})
         deadline = time.monotonic() + ask.seconds
-        with subprocess.Popen(
-            [sys.executable, "-I", _PROGRAM, order],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={},
-        ) as child:
-            timer = threading.Timer(ask.seconds, child.kill)
-            timer.daemon = True
-            timer.start()
-            try:
-                with ask.interrupt.freeing(child.kill):
-                    told = _served(child, ask, deadline)
-            finally:
-                timer.cancel()
-                child.kill()
-                _let_go(child)
+        with running(program, ask.seconds, ask.interrupt) as child:
+            told = _served(child, ask, deadline)
         ask.interrupt.check()
         if told is None:
             raise _late(ask) if time.monotonic() >= deadline else _broke_off()
         return _hits(told, ask, deadline)
-
-
-def _let_go(child: subprocess.Popen[bytes]) -> None:
-    """Close its input; what it did not read any more is lost with it."""
-    if child.stdin is not None:
-        with suppress(OSError):
-            child.stdin.close()
 
 
 def _late(ask: Ask) -> SearchLate:
@@ -86,18 +62,15 @@ def _broke_off() -> SearchFailed:
     return SearchFailed("what reads the engines' pages broke off")
 
 
-def _served(child: subprocess.Popen[bytes], ask: Ask, deadline: float) -> dict[str, Any] | None:
+def _served(child: Running, ask: Ask, deadline: float) -> dict[str, Any] | None:
     """Make the child's requests until it says what it found; None when it ends without that."""
-    if child.stdin is None or child.stdout is None:
-        return None
     for _ in range(_MOST_REQUESTS):
         try:
-            said = json.loads(child.stdout.readline(_MOST_LINE))
+            said = json.loads(child.line(_MOST_LINE))
             if "hits" in said:
                 return dict(said)
             answer = _answered(said, ask, deadline)
-            child.stdin.write(json.dumps(answer).encode() + b"\n")
-            child.stdin.flush()
+            child.say(json.dumps(answer).encode() + b"\n")
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OSError):
             # It was killed, or somebody else speaks in it.
             return None

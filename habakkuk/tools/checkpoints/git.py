@@ -5,23 +5,24 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from habakkuk.core.agent_user import AgentUser, find_agent_user
 from habakkuk.core.interrupt import Interrupt
+from habakkuk.core.programs import Bounds, Done, Program, run
 from habakkuk.tools.checkpoints.types import NoCheckpoint
 from habakkuk.tools.reach import closed_to
 
 _LAUNCH = str(Path(__file__).with_name("launch.py"))
 _SHOWN = 500
+# The names of millions of files.
+_MOST_OUTPUT = 256_000_000
+_MOST_ERRORS = 1_000_000
+_UMASK = 0o022
 # Security case 26: a repository in the workspace must get nothing run.
 _OPTIONS = (
     "core.fsmonitor=false",
@@ -69,39 +70,17 @@ class Git:
         if program is None:
             raise NoCheckpoint("there is no git on this machine; install it to have checkpoints")
         options = [word for option in _OPTIONS for word in ("-c", option)]
-        code, output, errors = self._started([program, *options, *words], given, index)
-        self.interrupt.check()
-        if code != 0:
-            said = errors.decode("utf-8", "replace").strip()[:_SHOWN]
-            if time.monotonic() >= self.until:
-                said = "it took too long"
-            raise NoCheckpoint(f"git {words[0]} failed: {said or f'exit code {code}'}")
-        return output
+        left = max(self.until - time.monotonic(), 0)
+        command = self._as_owner([program, *options, *words], self._variables(index))
+        done = run(command, Bounds(left, _MOST_OUTPUT, _MOST_ERRORS), self.interrupt, given)
+        if done.code != 0:
+            raise NoCheckpoint(f"git {words[0]} failed: {_why(done)}")
+        return done.output
 
-    def _started(
-        self, command: Sequence[str], given: bytes, index: Path | None
-    ) -> tuple[int, bytes, bytes]:
-        process = subprocess.Popen(
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            pass_fds=(self.lock,),
-            umask=0o022,
-            start_new_session=True,
-            **self._as_owner(command, self._variables(index)),
-        )
-        with self.interrupt.freeing(lambda: _kill(process)):
-            try:
-                left = max(self.until - time.monotonic(), 0)
-                output, errors = process.communicate(given, timeout=left)
-            except subprocess.TimeoutExpired:
-                _kill(process)
-                output, errors = process.communicate()
-        return process.returncode, output, errors
-
-    def _as_owner(self, command: Sequence[str], variables: dict[str, str]) -> dict[str, Any]:
-        """Return how a command is started as whom the workspace belongs to."""
-        here: dict[str, Any] = {"args": command, "env": variables, "cwd": self.workspace}
+    def _as_owner(self, command: Sequence[str], variables: dict[str, str]) -> Program:
+        """Return a command that runs as whom the workspace belongs to."""
+        held = (self.lock,)
+        here = Program(command, variables, self.workspace, held, umask=_UMASK)
         if os.geteuid() != 0:
             return here
         user = find_agent_user()
@@ -109,7 +88,7 @@ class Git:
             raise NoCheckpoint("git is not run as root, and the user of commands is missing")
         hide = self._closed(user)
         if hide is None:
-            return here | {"user": user.uid, "group": user.gid, "extra_groups": []}
+            return replace(here, user=user)
         order = {
             "hide": str(hide),
             "keep": [str(self.workspace), str(self.repository)],
@@ -119,7 +98,7 @@ class Git:
             "variables": variables,
         }
         launch = [sys.executable, "-I", "-S", _LAUNCH, json.dumps(order)]
-        return {"args": launch, "env": {}, "cwd": "/"}
+        return Program(launch, {}, Path("/"), held, umask=_UMASK)
 
     def _closed(self, user: AgentUser) -> Path | None:
         """Return the topmost folder that the agents' user cannot pass on the way to either."""
@@ -151,8 +130,9 @@ class Git:
         return variables
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill git with what it started: `gc` has others work, which hold its lock and its pipes."""
-    if process.returncode is None:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+def _why(done: Done) -> str:
+    if done.late:
+        return "it took too long"
+    if done.full:
+        return "it printed more than is read"
+    return done.errors.decode("utf-8", "replace").strip()[:_SHOWN] or f"exit code {done.code}"

@@ -7,15 +7,10 @@ Then the user is changed and git takes this process's place.
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import sys
 
-_CLONE_NEWNS = 0x0002_0000
-_MS_NOSUID, _MS_NODEV = 2, 4
-_MS_BIND, _MS_REC, _MS_PRIVATE = 4096, 16384, 1 << 18
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _COULD_NOT = 126
 
 
@@ -41,30 +36,16 @@ def main(order: dict[str, object]) -> None:
 
 
 def _show_only(hide: str, keep: list[str]) -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.unshare(_CLONE_NEWNS) != 0:
+    # Last, so that nothing of ours stands in for a module of the system's.
+    sys.path.append(__file__.rsplit("/", 4)[0])
+    from habakkuk.tools import mounts  # noqa: PLC0415 - after the path is known
+
+    if not mounts.own_view():
         raise Refused(f"{hide} is closed to the agents' user, and this system makes no view for it")
-    _mount(libc, "none", "/", "", _MS_REC | _MS_PRIVATE)
-    kept = [(path, os.open(path, _FOLDER)) for path in keep]
-    data = "mode=0755,size=64k,nr_inodes=128"
-    _mount(libc, "tmpfs", hide, "tmpfs", _MS_NOSUID | _MS_NODEV, data)
-    for path, handle in kept:
-        os.makedirs(path, mode=0o755, exist_ok=True)  # noqa: PTH103 - pathlib would double this program's start
-        _mount(libc, f"/proc/self/fd/{handle}", path, "", _MS_BIND | _MS_REC)
-
-
-def _mount(
-    libc: ctypes.CDLL, source: str, target: str, kind: str, flags: int, data: str = ""
-) -> None:
-    done = libc.mount(
-        os.fsencode(source),
-        os.fsencode(target),
-        kind.encode() or None,
-        ctypes.c_ulong(flags),
-        data.encode() or None,
-    )
-    if done != 0:
-        raise Refused(f"no view of {target}: {os.strerror(ctypes.get_errno())}")
+    try:
+        mounts.show_only(hide, keep)
+    except mounts.NotMounted as error:
+        raise Refused(f"no view of {error.target}: {error.reason}") from error
 
 
 if __name__ == "__main__":

@@ -11,9 +11,8 @@ from pydantic import Field
 
 from habakkuk.core.errors import ToolError
 from habakkuk.core.http import HttpFailed, HttpRefused, Limits
-from habakkuk.llm.media.images import ImageLimits, Unfit, encoded_size, fit_image, measured
 from habakkuk.llm.media.sniff import GIF, JPEG, PDF, PNG, WEBP, sniff
-from habakkuk.llm.types import Payload
+from habakkuk.llm.media.types import Fitted, ImageLimits, Unfit
 from habakkuk.tools.contract import Risk, ToolArgs, ToolContext, ToolOutput, tool
 from habakkuk.tools.workspace import open_workspace
 
@@ -23,10 +22,9 @@ _ACCEPT = "image/webp,image/png,image/jpeg,image/gif;q=0.9,*/*;q=0.1"
 _OK = range(200, 300)
 # Seed, Seeing: what is larger than this, in bytes or in pixels, is made smaller than it must be, so
 # that a model of any provider can see several of them.
-_MOST_BYTES = 5_000_000
-_MOST_SIDE = 2048
-_SCALED_SIDE = 1568
 _TYPES = frozenset({JPEG, PNG, GIF, WEBP})
+# 5 MB, which base64 makes a third more.
+_MOST = ImageLimits(_TYPES, encoded_bytes=6_666_668, side=2048, scaled_side=1568)
 _DIGEST = 12
 
 
@@ -68,21 +66,14 @@ def view_image(args: ViewImageArgs, context: ToolContext) -> ToolOutput:
     """
     found = _fetched(args.path.strip(), context) if _is_address(args.path) else _read(args, context)
     mime = sniff(found.data)
-    if mime not in _TYPES:
+    if mime is None or mime not in _TYPES:
         raise ToolError(f"{found.name} is {_other(mime)}; this tool shows JPEG, PNG, GIF and WebP")
     try:
-        size = measured(found.data)
-        payload = fit_image(
-            found.data, mime, _limits(size, found.data), context.services.files.room
-        )
-        shown = measured(payload.data)
+        fitted = context.services.images.fit(found.data, mime, _MOST, context.interrupt)
     except Unfit as unfit:
         raise ToolError(f"{found.name} cannot be shown: {unfit}") from unfit
-    context.interrupt.check()
-    media = context.services.files.shown(payload.data, payload.mime, found.name)
-    return ToolOutput(
-        _told(found, size, payload, shown), outside=_is_address(args.path), media=(media,)
-    )
+    media = context.services.files.shown(fitted.data, fitted.mime, found.name)
+    return ToolOutput(_told(found, fitted), outside=_is_address(args.path), media=(media,))
 
 
 def _read(args: ViewImageArgs, context: ToolContext) -> _Image:
@@ -105,21 +96,15 @@ def _fetched(address: str, context: ToolContext) -> _Image:
     return _Image(name or urlsplit(found.url).hostname or "image", found.body)
 
 
-def _limits(size: tuple[int, int], data: bytes) -> ImageLimits:
-    large = max(size) > _MOST_SIDE or len(data) > _MOST_BYTES
-    most = encoded_size(b"\0" * _MOST_BYTES)
-    return ImageLimits(_TYPES, most, _SCALED_SIDE if large else _MOST_SIDE)
-
-
 def _other(mime: str | None) -> str:
     if mime == PDF:
         return "a PDF, which read_document reads"
     return mime or "no image that is known here"
 
 
-def _told(found: _Image, size: tuple[int, int], payload: Payload, shown: tuple[int, int]) -> str:
+def _told(found: _Image, fitted: Fitted) -> str:
     """Say what is shown. With a digest, so that an image which changes is not the same result."""
-    kind = payload.mime.removeprefix("image/").upper()
+    kind, size, shown = fitted.mime.removeprefix("image/").upper(), fitted.size, fitted.shown
     made = "" if shown == size else f", shown with {shown[0]}×{shown[1]}"
     digest = hashlib.sha256(found.data).hexdigest()[:_DIGEST]
     return (

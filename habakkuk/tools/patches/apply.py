@@ -32,13 +32,13 @@ class _Place:
 def apply_hunks(text: str, hunks: Sequence[Hunk], path: str, check: Callable[[], None]) -> Applied:
     """Return the text with every hunk put on it.
 
-    `check` is called between hunks and may raise. Raises ToolError that names the first hunk that
+    `check` is called all the while and may raise. Raises ToolError that names the first hunk that
     does not apply and, when a part of it matched, the first line that differs.
     """
     mark, body = detach_mark(text)
     if mark and any(line.startswith(mark) for hunk in hunks for line in hunk.old):
         mark, body = "", text
-    work = _Work(Image(body), path, len(hunks))
+    work = _Work(Image(body, check), path, len(hunks))
     for number, hunk in enumerate(hunks, 1):
         check()
         work.put(hunk, number)
@@ -87,7 +87,7 @@ class _Work:
             if hunk.at_end:
                 found = [at for at in found if at + len(old) == len(self.image.lines)]
             for strictly in (True, False):
-                free = [at for at in found if self.image.free(at, len(old), strictly=strictly)]
+                free = self.image.free(found, len(old), strictly=strictly)
                 if free:
                     return _Place(_nearest(free, expected, numbered=hunk.start is not None), level)
         return None
@@ -119,6 +119,7 @@ class _Work:
 
     def _anchor(self, anchor: str, start: int) -> int | None:
         """Return where a line stands, from `start` on first; else one that begins like it."""
+        self.image.check()
         wanted = anchor.strip()
         keys = self.image.keys(LOOSEST)
         order = [*range(start, len(keys)), *range(start)]

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
+_Item = TypeVar("_Item")
 _BOM = "\ufeff"
+# How many lines are looked at between two looks at whether to go on: some milliseconds.
+_STRIDE = 10_000
 
 
 def without_end(raw: str) -> str:
@@ -37,8 +41,12 @@ class Image:
     Pratt do.
     """
 
-    def __init__(self, text: str) -> None:
-        """Split the text at line feeds alone; each line keeps its own."""
+    def __init__(self, text: str, check: Callable[[], None]) -> None:
+        """Split the text at line feeds alone; each line keeps its own.
+
+        `check` is called all the while lines are compared, and may raise.
+        """
+        self.check = check
         self.lines = split(text)
         # 0 untouched, 1 stood in an earlier hunk, 2 came from one.
         self.marks = bytearray(len(self.lines))
@@ -60,10 +68,22 @@ class Image:
         best = max(self._scan(wanted, LOOSEST), key=lambda pair: pair[1], default=(0, 0))
         return Partly(*best) if best[1] else None
 
-    def free(self, at: int, length: int, *, strictly: bool) -> bool:
-        """Whether earlier hunks left these lines alone; else only their context may be shared."""
-        touched = self.marks[at : at + length]
-        return not any(touched) if strictly else 2 not in touched  # noqa: PLR2004 - see marks
+    def free(self, places: Sequence[int], length: int, *, strictly: bool) -> list[int]:
+        """Return the places where earlier hunks left so many lines alone.
+
+        If not `strictly`, the context of hunks may be shared, and what came from one may not.
+        """
+        marks = self.marks.replace(b"\1", b"\2") if strictly else self.marks
+        found: list[int] = []
+        # Places rise: what was found from one on holds for the next ones, too.
+        touched = -1
+        for at in self._looking(places):
+            if touched < at:
+                touched = marks.find(2, at)
+                touched = len(marks) if touched < 0 else touched
+            if touched >= at + length:
+                found.append(at)
+        return found
 
     def replace(self, at: int, length: int, lines: Sequence[str], marks: bytes) -> None:
         """Put lines in the place of others."""
@@ -84,27 +104,33 @@ class Image:
         pattern = [LEVELS[level](line) for line in wanted]
         if not pattern:
             return
-        back = _fallbacks(pattern)
+        back = self._fallbacks(pattern)
         length = 0
-        for index, key in enumerate(self.keys(level)):
+        for index, key in enumerate(self._looking(self.keys(level))):
             while length and (length == len(pattern) or pattern[length] != key):
                 length = back[length - 1]
             if pattern[length] == key:
                 length += 1
                 yield index - length + 1, length
 
+    def _fallbacks(self, pattern: Sequence[str]) -> list[int]:
+        """Return for each prefix the length of its longest proper one that is its end too."""
+        back = [0] * len(pattern)
+        length = 0
+        for index in self._looking(range(1, len(pattern))):
+            while length and pattern[length] != pattern[index]:
+                length = back[length - 1]
+            if pattern[length] == pattern[index]:
+                length += 1
+            back[index] = length
+        return back
 
-def _fallbacks(pattern: Sequence[str]) -> list[int]:
-    """Return for each prefix the length of its longest proper one that is its end too."""
-    back = [0] * len(pattern)
-    length = 0
-    for index in range(1, len(pattern)):
-        while length and pattern[length] != pattern[index]:
-            length = back[length - 1]
-        if pattern[length] == pattern[index]:
-            length += 1
-        back[index] = length
-    return back
+    def _looking(self, items: Sequence[_Item]) -> Iterator[_Item]:
+        """Yield the items, with looks at whether to go on."""
+        for number, item in enumerate(items):
+            if number % _STRIDE == 0:
+                self.check()
+            yield item
 
 
 def split(text: str) -> list[str]:

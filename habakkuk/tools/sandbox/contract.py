@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from habakkuk.core.agent_user import AgentUser, find_agent_user
 from habakkuk.core.config.schema import AgentConfig, CommandLimits
+from habakkuk.core.interrupt import Interrupt
 
 
 @dataclass(frozen=True)
@@ -93,10 +94,11 @@ class Sandbox(ABC):
         self.config = config
 
     @abstractmethod
-    def sheet(self, order: Order, workspace: Path) -> Sheet:
+    def sheet(self, order: Order, workspace: Path, interrupt: Interrupt) -> Sheet:
         """Return the sheet of a command; this may take a while the first time.
 
         Raises ToolError, with what to do, when it cannot be run there: it is never run elsewhere.
+        Raises Interrupted.
         """
 
     @abstractmethod

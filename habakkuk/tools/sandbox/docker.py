@@ -12,6 +12,7 @@ from pathlib import Path
 
 from habakkuk.core.config.schema import AgentConfig
 from habakkuk.core.errors import ToolError
+from habakkuk.core.interrupt import Interrupt
 from habakkuk.tools.sandbox.contract import Ground, Order, Sandbox, Sheet
 from habakkuk.tools.sandbox.remote import Client, client_variables, remote
 
@@ -43,10 +44,10 @@ class Docker(Sandbox):
         """The container's name."""
         return f"habakkuk-{self.agent}"
 
-    def sheet(self, order: Order, workspace: Path) -> Sheet:
+    def sheet(self, order: Order, workspace: Path, interrupt: Interrupt) -> Sheet:
         """Return the sheet; the container is made or started first. Raises ToolError."""
-        client = self._client()
-        with self._lock:
+        client = self._client(interrupt)
+        with interrupt.holding(self._lock):
             if time.monotonic() >= self._seen_until:
                 self._ensure(client, workspace)
                 self._seen_until = time.monotonic() + _TRUSTED_SECONDS
@@ -64,7 +65,8 @@ class Docker(Sandbox):
     def objections(self) -> list[str]:
         """Return why no command can run in a container here; empty when one can."""
         try:
-            code, _, said = self._client().run(["version", "--format", "{{.Server.Version}}"], 20)
+            asked = ["version", "--format", "{{.Server.Version}}"]
+            code, _, said = self._client(Interrupt()).run(asked, 20)
         except ToolError as error:
             return [str(error)]
         return [] if code == 0 else [f"docker does not answer: {said}"]
@@ -74,12 +76,12 @@ class Docker(Sandbox):
         network = "with" if self.config.docker.network else "without"
         return f"in the container {self.container} of {self.config.docker.image}, {network} network"
 
-    def _client(self) -> Client:
+    def _client(self, interrupt: Interrupt) -> Client:
         variables = client_variables(self.ground.process, _NAMES)
         program = shutil.which("docker", path=variables["PATH"])
         if program is None:
             raise ToolError(f"{_INSTALL}; commands of {self.agent} are refused until it is there")
-        return Client(program, variables)
+        return Client(program, variables, interrupt)
 
     def _ensure(self, client: Client, workspace: Path) -> None:
         """Make, renew or start the container, whatever state it was left in."""

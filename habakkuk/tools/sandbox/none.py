@@ -9,6 +9,7 @@ from pathlib import Path
 from habakkuk.core.agent_user import AGENT_USER, AGENT_VARIABLE, AgentUser
 from habakkuk.core.config.schema import CommandLimits
 from habakkuk.core.errors import ToolError
+from habakkuk.core.interrupt import Interrupt
 from habakkuk.tools.reach import closed_to, readable_by_others
 from habakkuk.tools.sandbox.contract import Ground, Order, Sandbox, Sheet
 
@@ -22,7 +23,7 @@ _NAMED = 3  # exposed files that a refusal names
 class Unconfined(Sandbox):
     """The machine itself, with what its user may do."""
 
-    def sheet(self, order: Order, workspace: Path) -> Sheet:
+    def sheet(self, order: Order, workspace: Path, interrupt: Interrupt) -> Sheet:  # noqa: ARG002 - the base's signature
         """Return the sheet. Raises ToolError when the agents' user is missing."""
         return local_sheet(self.ground, order, workspace)
 

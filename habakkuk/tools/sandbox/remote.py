@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import secrets
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from habakkuk.core.agent_user import AGENT_VARIABLE
 from habakkuk.core.errors import ToolError
+from habakkuk.core.interrupt import Interrupt
+from habakkuk.core.programs import Bounds, Done, Program, run
 
 # Kills what carries the mark in its environment, whatever session it made for itself. In bash
 # alone: the place may hold few other programs.
@@ -75,6 +76,7 @@ rm -f -- "$p"
 )
 _SHELL = ("bash", "--noprofile", "--norc", "-c")
 _CLIENT_SECONDS = 120.0
+_MOST_OUTPUT = 10_000_000
 _LAST_LINES = 3
 
 
@@ -97,31 +99,34 @@ def remote(script: str, folder: str) -> Remote:
 
 @dataclass(frozen=True)
 class Client:
-    """A program that speaks to the place where commands run, and its environment."""
+    """A program that speaks to the place where commands run, its environment, and for whom."""
 
     program: str
     variables: Mapping[str, str]
+    interrupt: Interrupt
 
     def run(self, args: Sequence[str], seconds: float = _CLIENT_SECONDS) -> tuple[int, str, str]:
         """Run it to its end; return its code, what it printed, and the last of its errors.
 
-        Raises ToolError when it cannot be started or does not end in time.
+        Raises ToolError when it cannot be started or does not end in time, and Interrupted.
         """
-        name = Path(self.program).name
+        done = self.ended(args, seconds)
+        if done.late:
+            raise ToolError(f"{self._name} {args[0]} did not end within {seconds:g} s")
+        return done.code, _text(done.output), last_lines(_text(done.errors))
+
+    def ended(self, args: Sequence[str], seconds: float) -> Done:
+        """Run it to its end, or that of its time. Raises as `run` does, but for that."""
+        program = Program([self.program, *args], self.variables)
+        bounds = Bounds(seconds, _MOST_OUTPUT, _MOST_OUTPUT)
         try:
-            done = subprocess.run(
-                [self.program, *args],
-                env=dict(self.variables),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=seconds,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as error:
-            raise ToolError(f"{name} {args[0]} did not end within {seconds:g} s") from error
+            return run(program, bounds, self.interrupt)
         except OSError as error:
-            raise ToolError(f"{name} cannot be started: {error.strerror}") from error
-        return done.returncode, _text(done.stdout), last_lines(_text(done.stderr))
+            raise ToolError(f"{self._name} cannot be started: {error.strerror}") from error
+
+    @property
+    def _name(self) -> str:
+        return Path(self.program).name
 
 
 def last_lines(text: str) -> str:

@@ -7,7 +7,6 @@ import os
 import secrets
 import shlex
 import shutil
-import subprocess
 import tempfile
 import threading
 import time
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from habakkuk.core.config.schema import AgentConfig, SshConfig
 from habakkuk.core.errors import ToolError
+from habakkuk.core.interrupt import Interrupt
 from habakkuk.tools.sandbox.contract import Ground, Order, Sandbox, Sheet
 from habakkuk.tools.sandbox.remote import Client, client_variables, last_lines, remote
 
@@ -47,10 +47,10 @@ class Ssh(Sandbox):
             raise ToolError(f"the agent {self.agent} has the sandbox ssh and no section `ssh`")
         return self.config.ssh
 
-    def sheet(self, order: Order, workspace: Path) -> Sheet:
+    def sheet(self, order: Order, workspace: Path, interrupt: Interrupt) -> Sheet:
         """Return the sheet; the connection is made first. Raises ToolError."""
-        client = self._client()
-        with self._lock:
+        client = self._client(interrupt)
+        with interrupt.holding(self._lock):
             options = self._options()
             if time.monotonic() >= self._seen_until:
                 self._connect(client, options)
@@ -73,7 +73,7 @@ class Ssh(Sandbox):
     def objections(self) -> list[str]:
         """Return why no command can run there; empty when one can."""
         try:
-            client = self._client()
+            client = self._client(Interrupt())
             with self._lock:
                 self._connect(client, self._options())
         except ToolError as error:
@@ -88,12 +88,12 @@ class Ssh(Sandbox):
         given = self._given
         return f"{given.user}@{given.host}" if given.user else given.host
 
-    def _client(self) -> Client:
+    def _client(self, interrupt: Interrupt) -> Client:
         variables = client_variables(self.ground.process, ("SSH_AUTH_SOCK",))
         program = shutil.which("ssh", path=variables["PATH"])
         if program is None:
             raise ToolError(f"{_INSTALL}; commands of {self.agent} are refused until it is there")
-        return Client(program, variables)
+        return Client(program, variables, interrupt)
 
     def _options(self) -> list[str]:
         given = self._given
@@ -108,24 +108,12 @@ class Ssh(Sandbox):
         if code == 0:
             return
         share = ["-f", "-N", "-o", "ControlMaster=yes", "-o", "ControlPersist=10m"]
-        # It stays, and keeps what it was given as its error output: no pipe, or we would wait.
-        with tempfile.TemporaryFile() as errors:
-            try:
-                done = subprocess.run(
-                    [client.program, *options, *share, "--", self._target()],
-                    env=dict(client.variables),
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=errors,
-                    start_new_session=True,
-                    timeout=_CONNECT_SECONDS,
-                    check=False,
-                )
-            except subprocess.TimeoutExpired as error:
-                raise ToolError(f"{self._target()} does not answer over ssh") from error
-            errors.seek(0)
-            said = last_lines(errors.read().decode("utf-8", "replace"))
-        if done.returncode != 0:
+        # It stays, in a session of its own.
+        done = client.ended([*options, *share, "--", self._target()], _CONNECT_SECONDS)
+        if done.late:
+            raise ToolError(f"{self._target()} does not answer over ssh")
+        if done.code != 0:
+            said = last_lines(done.errors.decode("utf-8", "replace"))
             raise ToolError(
                 f"{self._target()} cannot be reached over ssh, so nothing was run: {said}"
             )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -13,6 +12,8 @@ from pathlib import Path
 
 from habakkuk.core.config.schema import AgentConfig
 from habakkuk.core.errors import ToolError
+from habakkuk.core.interrupt import Interrupt
+from habakkuk.core.programs import Bounds, Program, run
 from habakkuk.tools.sandbox.contract import Ground, Order, Sandbox, Sheet
 from habakkuk.tools.sandbox.none import local_sheet
 
@@ -21,7 +22,7 @@ _LIBRARIES = ("sandlock", "landlock")
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/etc", "/nix")
 _LOOKED_UP = ("/run/systemd/resolve", "/run/resolvconf", "/run/nscd")
 _DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty"))
-_TRY_SECONDS = 20
+_TRIAL = Bounds(seconds=20.0, output=1_000_000, errors=1_000_000)
 _MEND = (
     "its sandbox is `workspace`, and nothing here can make it: {reasons}. The operator can run"
     " Habakkuk on Linux 6.2 or later, or install bubblewrap (apt-get install bubblewrap), or choose"
@@ -74,7 +75,7 @@ class WorkspaceOnly(Sandbox):
         super().__init__(ground, agent, config)
         self._probe = probe or Probe()
 
-    def sheet(self, order: Order, workspace: Path) -> Sheet:
+    def sheet(self, order: Order, workspace: Path, interrupt: Interrupt) -> Sheet:  # noqa: ARG002 - the base's signature
         """Return the sheet. Raises ToolError where no wall stands."""
         wall = self._probe.wall()
         if not isinstance(wall, Wall):
@@ -149,20 +150,13 @@ def _tried(wall: Wall) -> str | None:
     else:
         argv = [sys.executable, "-I", "-S", _CONFINE, wall.name, wall.site]
     try:
-        done = subprocess.run(
-            argv,
-            env={},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_TRY_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
+        done = run(Program(argv), _TRIAL, Interrupt())
+    except OSError as error:
         return f"{wall.name} cannot be tried ({type(error).__name__})"
-    if done.returncode == 0:
+    if done.code == 0:
         return None
-    said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    return f"{wall.name} does not work here ({said[-1] if said else done.returncode})"
+    said = done.errors.decode("utf-8", "replace").strip().splitlines()
+    return f"{wall.name} does not work here ({said[-1] if said else done.code})"
 
 
 def _mend(reasons: list[str]) -> str:

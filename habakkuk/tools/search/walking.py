@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
 from habakkuk.core.agent_user import find_agent_user
 from habakkuk.core.errors import ToolError
 from habakkuk.core.interrupt import Interrupt
+from habakkuk.core.programs import Bounds, Program, run
 from habakkuk.tools.search.types import (
     LARGEST_FILE,
     LONGEST_LINE,
@@ -24,6 +24,8 @@ from habakkuk.tools.search.types import (
 )
 
 _PROGRAM = str(Path(__file__).with_name("walker.py"))
+# It ends in time by itself, and shows 2,000 lines of a few hundred characters at most.
+_BOUNDS = Bounds(SECONDS + 20.0, 64_000_000)
 _GAVE_UP = {
     "files": f"gave up after {MOST_FILES:,} files; search in a folder of it",
     "seconds": f"gave up after {SECONDS} seconds; search in a folder of it",
@@ -35,18 +37,9 @@ _TOO_LONG = (
 
 def walk(query: Query, workspace: Path, interrupt: Interrupt) -> Results:
     """Search with the walker. Raises ToolError on a pattern that is no regular expression."""
-    process = subprocess.Popen(
-        [sys.executable, "-I", _PROGRAM],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={},
-        start_new_session=True,
-    )
-    with interrupt.freeing(process.kill):
-        output, _ = process.communicate(_sheet(query, workspace))
-    interrupt.check()
-    return _read(output, process.returncode)
+    program = Program([sys.executable, "-I", _PROGRAM])
+    done = run(program, _BOUNDS, interrupt, _sheet(query, workspace))
+    return _read(done.output, done.code)
 
 
 def _sheet(query: Query, workspace: Path) -> bytes:

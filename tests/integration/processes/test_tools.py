@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import text
 
 from habakkuk.core.errors import ToolError
-from habakkuk.core.interrupt import Interrupted, Reason
+from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
 from habakkuk.processes import desk
 from habakkuk.processes.desk import MOST_ENDED, MOST_RUNNING
 from habakkuk.processes.types import ProcessState
@@ -197,7 +197,7 @@ def test_a_command_that_cannot_be_started_is_an_error_at_once(keeping: Keeping) 
 
 
 class _Refusing(Commands):
-    def sheet(self, order: Order, workspace: Path) -> Sheet:
+    def sheet(self, order: Order, workspace: Path, interrupt: Interrupt) -> Sheet:
         raise ToolError("commands are refused here")
 
 
@@ -206,10 +206,10 @@ def test_a_sandbox_that_takes_long_to_be_made_holds_up_nothing_else(
 ) -> None:
     made, sheet = threading.Event(), Commands.sheet
 
-    def slow(self: Commands, order: Order, workspace: Path) -> Sheet:
+    def slow(self: Commands, order: Order, workspace: Path, interrupt: Interrupt) -> Sheet:
         if "slow" in order.script:
             made.wait(60)
-        return sheet(self, order, workspace)
+        return sheet(self, order, workspace, interrupt)
 
     monkeypatch.setattr(Commands, "sheet", slow)
     with ThreadPoolExecutor() as pool:

@@ -207,7 +207,8 @@ def test_a_killed_worker_leaves_nothing_running_there(house: House) -> None:
 def test_a_background_process_is_written_to_and_ended_there(house: House) -> None:
     mark, said, ended = marks.new(), bytearray(), threading.Event()
     script = f'read line; echo "got $line"; (setsid sleep {mark} &); sleep {mark}'
-    sheet = house.commands().sheet(replace(house.order(script), seconds=None), house.workspace)
+    order = replace(house.order(script), seconds=None)
+    sheet = house.commands().sheet(order, house.workspace, Interrupt())
     running = Detached(sheet, said.extend, lambda _: ended.set())
     running.give(b"a line\n", lambda _: None, eof=False)
     marks.wait(mark)

@@ -104,3 +104,20 @@ def test_nobody_stays_blocked_when_trips_race_with_beginnings() -> None:
         for thread in threads:
             thread.join(20)
             assert not thread.is_alive()
+
+
+@pytest.mark.parametrize("room", [threading.Lock(), threading.BoundedSemaphore(1)])
+def test_a_room_is_held_and_left(room: threading.Lock | threading.Semaphore) -> None:
+    interrupt = Interrupt()
+    with interrupt.holding(room):
+        assert not room.acquire(blocking=False)
+    assert room.acquire(blocking=False)
+
+
+def test_who_waits_for_a_room_can_be_interrupted() -> None:
+    room, interrupt = threading.Lock(), Interrupt()
+    room.acquire()
+    threading.Timer(0.05, interrupt.trip, (Reason.CANCELLED,)).start()
+    with pytest.raises(Interrupted), interrupt.holding(room):
+        pass
+    assert room.locked()

@@ -187,7 +187,9 @@ def test_what_the_budget_says_is_told_once() -> None:
 class OnePicture:
     """A screen that sends one file, and says so."""
 
-    def fit(self, request: LlmRequest, model: ModelRef, profile: Profile) -> Screened:
+    def fit(
+        self, request: LlmRequest, model: ModelRef, profile: Profile, interrupt: Interrupt
+    ) -> Screened:
         return Screened(replace(request, payloads={"b": Payload("image/png", b"x")}), ("scaled",))
 
     def without_files(self, request: LlmRequest) -> LlmRequest:
@@ -268,7 +270,9 @@ def test_an_answer_ends_the_rest_of_its_provider() -> None:
 class Pictures(OnePicture):
     """A screen whose request has the files that its text names."""
 
-    def fit(self, request: LlmRequest, model: ModelRef, profile: Profile) -> Screened:
+    def fit(
+        self, request: LlmRequest, model: ModelRef, profile: Profile, interrupt: Interrupt
+    ) -> Screened:
         names = request.messages[0].text.split()
         return Screened(
             replace(request, payloads={name: Payload("image/png", b"x") for name in names})

@@ -1,225 +1,173 @@
-"""Images in the size that a model takes."""
+"""The process that reads images: what it answers, what it cannot do, and what is believed of it."""
 
 from __future__ import annotations
 
-import random
 import subprocess
 import sys
-from contextlib import nullcontext
+import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PIL import Image, ImageChops, ImageOps, ImageStat
 
-from habakkuk.llm.media.images import ImageLimits, Unfit, encoded_size, fit_image
+from habakkuk.core.interrupt import Interrupt
+from habakkuk.llm.media.fitting import fit_image
+from habakkuk.llm.media.images import Images
 from habakkuk.llm.media.sniff import GIF, JPEG, PNG, WEBP, sniff
-from habakkuk.llm.types import Payload
-from tests.fakes.pictures import jpeg_of, lying, noise, opened, plain, png_of, quarters, written
+from habakkuk.llm.media.types import Fitted, ImageLimits, Unfit
+from tests.fakes.pictures import lying, noise, plain, written
 
+ROOT = Path(__file__).parents[5]
 LIMITS = ImageLimits(frozenset({JPEG, PNG, GIF, WEBP}), 100_000, 200)
 FEW_TYPES = ImageLimits(frozenset({JPEG, PNG}), 100_000, 200)
+GOOD = written(plain(9, 9), "PNG")
+SAME = '{"same": true, "size": [9, 9], "shown": [9, 9]}'
+MADE = '{"same": false, "size": [9, 9], "shown": [9, 9]}'
 
 
-def fit(data: bytes, limits: ImageLimits = LIMITS) -> Payload:
-    return fit_image(data, sniff(data) or "", limits, nullcontext())
+def fit(data: bytes, limits: ImageLimits = LIMITS, images: Images | None = None) -> Fitted:
+    return (images or Images()).fit(data, sniff(data) or "", limits, Interrupt())
 
 
-class Counter:
-    """Counts how often it is entered."""
-
-    def __init__(self) -> None:
-        self.entered = 0
-
-    def __enter__(self) -> None:
-        self.entered += 1
-
-    def __exit__(self, *_: object) -> None:
-        """Hold nothing."""
+def program(tmp_path: Path, text: str) -> Images:
+    """Return images that a stand-in for the child's own program reads."""
+    path = tmp_path / "child.py"
+    path.write_text(textwrap.dedent(text))
+    return Images(str(path))
 
 
-@pytest.mark.parametrize("kind", ["JPEG", "PNG", "GIF", "WEBP"])
-def test_an_image_that_fits_is_sent_byte_for_byte(kind: str) -> None:
-    data = written(plain(100, 60), kind)
-    assert fit(data).data == data
+def test_an_image_that_fits_comes_back_as_the_very_bytes() -> None:
+    data = written(plain(100, 60), "JPEG")
+    fitted = fit(data)
+    assert fitted.data is data
+    assert (fitted.mime, fitted.size, fitted.shown) == (JPEG, (100, 60), (100, 60))
 
 
-def test_a_wide_image_is_scaled_to_the_longest_side() -> None:
-    assert opened(fit(written(plain(1000, 500), "JPEG")).data).size == (200, 100)
-
-
-def test_a_heavy_image_is_made_light_enough() -> None:
-    tight = ImageLimits(LIMITS.types, 6000, 200)
-    payload = fit(written(noise(200, 200), "JPEG", quality=95), tight)
-    assert payload.mime == JPEG
-    assert encoded_size(payload.data) <= 6000
-    assert sniff(payload.data) == JPEG
-
-
-def test_a_screenshot_stays_a_png() -> None:
-    assert fit(written(plain(1000, 500), "PNG")).mime == PNG
-
-
-def test_transparency_is_kept_where_the_result_is_small() -> None:
-    payload = fit(written(Image.new("RGBA", (400, 400), (255, 0, 0, 128)), "PNG"))
-    assert payload.mime == PNG
-    assert opened(payload.data).getpixel((5, 5)) == (255, 0, 0, 128)
-
-
-def test_transparency_becomes_white_where_only_a_jpeg_is_small_enough() -> None:
-    clear = noise(150, 150).convert("RGBA")
-    clear.paste((0, 0, 0, 0), (0, 0, 48, 48))
-    payload = fit(written(clear, "PNG"), ImageLimits(LIMITS.types, 5000, 200))
-    assert payload.mime == JPEG
-    assert opened(payload.data).getpixel((5, 5)) == (255, 255, 255)
-
-
-def test_a_photo_is_stood_upright() -> None:
-    # EXIF 2.3, tag 0x0112: 6 is a camera held on its right side.
-    payload = fit(lying(plain(100, 60), 6))
-    assert opened(payload.data).size == (60, 100)
-    assert opened(payload.data).getexif().get(0x0112, 1) == 1
-
-
-def test_of_a_moving_picture_the_first_frame_is_sent() -> None:
-    data = written(
-        plain(50, 50, "red"), "GIF", save_all=True, append_images=[plain(50, 50, "blue")]
-    )
-    picture = opened(fit(data).data).convert("RGB")
-    assert picture.getpixel((5, 5)) == (255, 0, 0)
-    assert not getattr(picture, "is_animated", False)
-
-
-@pytest.mark.parametrize("kind", ["GIF", "WEBP", "BMP", "TIFF", "AVIF"])
-def test_a_type_that_a_service_does_not_take_is_written_anew(kind: str) -> None:
-    assert fit(written(plain(50, 50), kind), FEW_TYPES).mime in {JPEG, PNG}
-
-
-@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "CMYK", "I;16", "F"])
-def test_every_kind_of_pixel_can_be_sent(mode: str) -> None:
-    kind = "TIFF" if mode in {"CMYK", "F"} else "PNG"
-    payload = fit(written(noise(300, 300, "L").convert(mode), kind))
-    assert max(opened(payload.data).size) == 200
-
-
-def test_sixteen_bits_keep_their_shades() -> None:
-    grey = Image.new("I;16", (300, 300), 32_768)
-    assert opened(fit(written(grey, "PNG")).data).convert("L").getpixel((5, 5)) == 128
-
-
-def test_a_very_long_image_keeps_at_least_a_pixel() -> None:
-    assert opened(fit(written(plain(1, 3000), "PNG")).data).size == (1, 200)
-
-
-def test_the_same_image_gives_the_same_bytes() -> None:
-    data = written(noise(500, 400), "JPEG")
-    assert fit(data) == fit(data)
-
-
-def test_a_cut_image_is_refused_though_its_head_is_good() -> None:
-    data = written(noise(100, 100), "JPEG")
-    with pytest.raises(Unfit, match="damaged"):
-        fit(data[: len(data) // 2])
-
-
-def test_bytes_that_only_begin_like_an_image_are_refused() -> None:
-    with pytest.raises(Unfit, match="damaged or no image"):
-        fit(b"\x89PNG\r\n\x1a\n" + b"\x00" * 50)
-
-
-def test_an_image_of_absurd_size_is_not_unpacked() -> None:
-    # 30,000 by 30,000 pixels of one colour: a hundred kilobytes that would fill 2.7 GB.
-    with pytest.raises(Unfit, match="too many pixels"):
-        fit(png_of(30_000, 30_000))
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "GIF", "WEBP", "BMP", "TIFF", "AVIF"])
+def test_the_process_makes_of_each_kind_what_would_be_made_here(kind: str) -> None:
+    """All that a kind needs was loaded before nothing could be loaded any more."""
+    data = written(noise(300, 250), kind)
+    assert fit(data, FEW_TYPES) == fit_image(data, sniff(data) or "", FEW_TYPES)
 
 
 @pytest.mark.parametrize(
-    ("data", "reason"),
+    "make",
     [
-        (png_of(5001, 5000), "too many pixels"),
-        (png_of(5000, 5000), "damaged"),
-        (jpeg_of(5001, 5000, colours_in_first_scan=1), "too many pixels"),
-        (jpeg_of(5000, 5000, colours_in_first_scan=1), "damaged"),
-        (jpeg_of(5001, 5000, progressive=True), "too many pixels"),
+        lambda: lying(noise(300, 250), 6),
+        lambda: written(noise(300, 250).convert("RGBA"), "PNG"),
+        lambda: written(noise(300, 250).convert("P"), "PNG"),
+        lambda: written(noise(300, 250).convert("I;16"), "PNG"),
+        lambda: written(noise(300, 250).convert("CMYK"), "TIFF"),
+        lambda: written(plain(20, 20), "GIF", save_all=True, append_images=[plain(20, 20, "blue")]),
+        lambda: written(noise(900, 900), "JPEG", quality=100),
+    ],
+    ids=["lying", "clear", "palette", "16 bits", "CMYK", "animated", "heavy"],
+)
+def test_nor_does_any_other_work_need_more(make: Callable[[], bytes]) -> None:
+    data = make()
+    assert fit(data, FEW_TYPES) == fit_image(data, sniff(data) or "", FEW_TYPES)
+
+
+def test_the_process_that_asks_never_loads_a_decoder() -> None:
+    script = (
+        "import sys; from habakkuk.core.interrupt import Interrupt;"
+        "from habakkuk.llm.media.images import Images; from habakkuk.llm.media.types import *;"
+        "limits = ImageLimits(frozenset({'image/png'}), 9_000, 5);"
+        f"made = Images().fit({GOOD!r}, 'image/png', limits, Interrupt());"
+        "print(made.shown, 'PIL' in sys.modules)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert ended.stdout == "(5, 5) False\n"
+
+
+def test_what_is_known_to_be_sound_is_not_read_again(tmp_path: Path) -> None:
+    images = program(tmp_path, f"print({SAME!r})")
+    assert fit(GOOD, images=images).data is GOOD
+    (tmp_path / "child.py").write_text("raise SystemExit(1)")
+    assert fit(GOOD, FEW_TYPES, images) == Fitted(PNG, GOOD, (9, 9), (9, 9))
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        ImageLimits(frozenset({JPEG}), 100_000, 200),
+        ImageLimits(frozenset({PNG}), 10, 200),
+        ImageLimits(frozenset({PNG}), 100_000, 8),
+    ],
+    ids=["type", "bytes", "side"],
+)
+def test_what_is_sound_but_too_much_for_a_model_is_read(
+    tmp_path: Path, limits: ImageLimits
+) -> None:
+    images = program(tmp_path, f"print({SAME!r})")
+    fit(GOOD, images=images)
+    (tmp_path / "child.py").write_text("raise SystemExit(1)")
+    with pytest.raises(Unfit):
+        fit(GOOD, limits, images)
+
+
+def test_what_was_made_of_an_image_is_sound(tmp_path: Path) -> None:
+    images = Images()
+    made = fit(written(noise(300, 250), "PNG"), images=images)
+    assert fit(made.data, FEW_TYPES, images).data is made.data
+
+
+def test_a_decoder_that_dies_is_a_reason_and_the_next_image_is_read(tmp_path: Path) -> None:
+    text = "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"
+    with pytest.raises(Unfit, match="it is damaged, or takes too much memory to read"):
+        fit(GOOD, images=program(tmp_path, text))
+    assert fit(GOOD).data is GOOD
+
+
+def test_a_decoder_that_hangs_is_killed(tmp_path: Path) -> None:
+    (tmp_path / "child.py").write_text("import time; time.sleep(600)")
+    with pytest.raises(Unfit, match="it takes too long to read"):
+        fit(GOOD, images=Images(str(tmp_path / "child.py"), 0.3))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"nonsense",
+        b"[" * 100_000,
+        b"null",
+        b'{"flaw": "obey the next sentence"}',
+        b'{"same": true}',
+        b'{"same": true, "size": [0, 9], "shown": [9, 9]}',
+        SAME.encode().replace(b"9]}", b'9], "more": 1}'),
+        MADE.encode() + b"\nno image",
+        MADE.encode() + b"\n%PDF-1.7",
+        MADE.encode() + b"\n" + GOOD.ljust(200_000),
+    ],
+    ids=lambda value: value[:40].decode(),
+)
+def test_whoever_takes_it_over_wins_nothing(tmp_path: Path, answer: bytes) -> None:
+    images = program(tmp_path, f"import os; os.write(1, {answer!r})")
+    with pytest.raises(Unfit, match="it is damaged, so that its reader broke off"):
+        fit(GOOD, images=images)
+
+
+def test_what_it_calls_as_it_was_must_fit(tmp_path: Path) -> None:
+    images = program(tmp_path, f"print({SAME!r})")
+    with pytest.raises(Unfit, match="its reader broke off"):
+        fit(GOOD.ljust(100_000), images=images)
+
+
+@pytest.mark.parametrize(
+    ("kind", "width", "height", "mode"),
+    [
+        ("PNG", 5000, 5000, "RGBA"),
+        ("WEBP", 4000, 3000, "RGBA"),
+        ("TIFF", 5000, 5000, "F"),
+        ("AVIF", 5000, 5000, "RGB"),
+        ("JPEG", 13_000, 13_000, "L"),
     ],
 )
-def test_what_is_unpacked_as_a_whole_has_25_million_pixels_at_most(
-    data: bytes, reason: str
+def test_the_largest_that_are_taken_find_room(
+    kind: str, width: int, height: int, mode: str
 ) -> None:
-    # None of them has the pixels that its head speaks of: what is let in turns out damaged.
-    with pytest.raises(Unfit, match=reason):
-        fit(data)
-
-
-@pytest.mark.parametrize(
-    ("mode", "width", "height", "kind"),
-    [("RGBA", 5000, 5000, "PNG"), ("P", 5000, 5000, "PNG"), ("L", 2600, 33_000, "JPEG")],
-)
-def test_memory_stays_within_bounds_whatever_the_image(
-    tmp_path: Path, mode: str, width: int, height: int, kind: str
-) -> None:
-    file = tmp_path / "image"
-    Image.new(mode, (width, height)).save(file, kind)
-    done = subprocess.run(
-        [sys.executable, "-c", _GROWTH, str(file)],
-        cwd=Path(__file__).parents[5],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    assert int(done.stdout) < 220_000_000
-
-
-_GROWTH = """
-import resource, sys
-from contextlib import nullcontext
-from pathlib import Path
-from PIL import Image, ImageChops, ImageOps, ImageStat
-from habakkuk.llm.media.images import ImageLimits, fit_image
-from habakkuk.llm.media.sniff import JPEG, PNG, sniff
-Image.init()
-data = Path(sys.argv[1]).read_bytes()
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-limits = ImageLimits(frozenset({JPEG, PNG}), 5_000_000, 2000)
-fit_image(data, sniff(data), limits, nullcontext())
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
-"""
-
-
-@pytest.mark.parametrize(("side", "entered"), [(1000, 0), (1001, 1)])
-def test_large_images_wait_for_room_and_small_ones_do_not(side: int, entered: int) -> None:
-    room = Counter()
-    fit_image(written(plain(side, 1000), "PNG"), PNG, LIMITS, room)
-    assert room.entered == entered
-
-
-@pytest.mark.parametrize("mode", ["RGB", "RGBA"])
-def test_strips_leave_no_seams(mode: str) -> None:
-    picture = noise(1500, 1400, "RGB").convert(mode)
-    whole = picture.resize((200, 187), Image.Resampling.LANCZOS)
-    sent = opened(fit(written(picture, "PNG")).data)
-    assert sent.tobytes() == whole.tobytes()
-
-
-@pytest.mark.parametrize("orientation", range(2, 9))
-def test_every_way_to_lie_is_stood_upright(orientation: int) -> None:
-    # Quarters of four colours, as wide as high: only the colours tell where they went.
-    data = lying(quarters(64), orientation)
-    sent, upright = opened(fit(data).data), ImageOps.exif_transpose(opened(data))
-    off = ImageChops.difference(sent.convert("RGB"), upright.convert("RGB"))
-    assert max(ImageStat.Stat(off).mean) < 5
-
-
-# Pillow warns of some that it reads all the same.
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("kind", ["JPEG", "PNG", "GIF", "WEBP", "BMP", "TIFF", "AVIF"])
-def test_broken_files_of_every_kind_are_refused_or_sent_never_more(kind: str) -> None:
-    chance = random.Random(7)
-    whole = written(noise(40, 40), kind)
-    for _ in range(60):
-        broken = bytearray(whole[: chance.randrange(20, len(whole))])
-        broken[chance.randrange(12, len(broken))] = chance.randrange(256)
-        try:
-            payload = fit(bytes(broken))
-        except Unfit:
-            continue
-        assert payload.data
+    """The memory that it may have is for what is none of them."""
+    assert max(fit(written(plain(width, height, mode=mode), kind)).shown) == 200

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from habakkuk.core.config.schema import PermissionMode
+from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
 from habakkuk.tools.contract import ToolOutput
 from habakkuk.tools.core.apply_patch import apply_patch
 from habakkuk.tools.permissions import Verdict, decide
@@ -361,3 +362,49 @@ def test_one_file_below_another_is_refused_before_anything_is_written(
     assert "no folder" in done.text
     assert (ws / "f.py").read_text() == FUNCTION
     assert os.listdir(ws) == ["f.py"]  # noqa: PTH208 - names are all that is needed
+
+
+@pytest.mark.parametrize(
+    ("text", "hunk"),
+    [
+        ("x\n" * 200_000, [" x"] * 100_000 + ["-y", "+z"]),
+        ("\n" * 200_000, [" "] * 100_000 + ["-y", "+z"]),
+    ],
+    ids=["of one line", "of blank lines"],
+)
+def test_the_search_for_a_large_hunk_can_be_interrupted(
+    ws: Path, text: str, hunk: list[str]
+) -> None:
+    """Not only between hunks: there is but one."""
+    (ws / "f.py").write_text(text)
+    where = context(ws, interrupt=Late(looks=5))
+    with pytest.raises(Interrupted):
+        call(apply_patch, where, patch=begun("*** Update File: f.py", "@@", *hunk))
+    assert (ws / "f.py").read_text() == text
+
+
+class Late(Interrupt):
+    """Trips itself when it is looked at for so many times."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__()
+        self._looks = looks
+
+    def check(self) -> None:
+        self._looks -= 1
+        if self._looks == 0:
+            self.trip(Reason.CANCELLED)
+        super().check()
+
+
+def test_of_many_places_a_hunk_takes_the_first_that_none_before_it_touched(ws: Path) -> None:
+    lines = 40_000
+    (ws / "f.py").write_text("x\n" * lines)
+    done = put(
+        ws,
+        begun(
+            "*** Update File: f.py", "@@", "-x", "+y", " x", "@@", *["-x"] * (lines // 2), "+end"
+        ),
+    )
+    assert not done.is_error
+    assert (ws / "f.py").read_text() == "y\nx\nend\n" + "x\n" * (lines // 2 - 2)

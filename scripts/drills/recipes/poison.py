@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scripts.drills.asks import Ask, Surface
@@ -20,12 +20,12 @@ from scripts.drills.load import Load, Mix
 from scripts.drills.report import Plan, Result
 from scripts.drills.toolset.core.die import POINT
 from scripts.drills.world import Options, World
-from scripts.harness.figures import spread
 from scripts.harness.http import Cut
 from scripts.harness.progress import Progress
 
 _MIX = Mix(chat=4, whole=2, stream=2, rest=0.1)
 _DEADLY = 3
+_DIE = "die-"
 # Blueprint §5: a job that crashed three times without progress is set aside.
 _CRASHES = 3
 _TURN_SECONDS = 120
@@ -54,6 +54,7 @@ _BODIES = {
 def run(plan: Plan, progress: Progress) -> Result:
     """Mix all of it into ordinary load; the load must not notice."""
     rng = random.Random(plan.seed)  # noqa: S311 - a drill, no secret
+    broken, dying = _broken_streams(), _deadly_calls()
     with World(Options(workers=2, turns=8, forked=True, keep=plan.keep)) as world:
         crew = Crew(world, rng)
         load = Load(world.api, rng, "p", _MIX)
@@ -63,11 +64,8 @@ def run(plan: Plan, progress: Progress) -> Result:
         try:
             progress.say("bodies", hurry=True)
             bodies = {name: _posted(world, body) for name, body in _BODIES.items()}
-            progress.say("broken streams", hurry=True)
-            broken, dying = _broken_streams(), _deadly_calls()
-            cut = [_outcome(world, ask) for ask in broken]
-            progress.say("deadly calls", hurry=True)
-            deadly = [_outcome(world, ask) for ask in dying]
+            progress.say("broken streams and deadly calls", hurry=True)
+            ends = [_outcome(world, ask) for ask in [*broken, *dying]]
             progress.say("the same conversations go on", hurry=True)
             after = [_ask(f"{ask.id}-after", "", ask.id) for ask in [*_answered(broken), *dying]]
             for ask in after:
@@ -79,22 +77,25 @@ def run(plan: Plan, progress: Progress) -> Result:
         verdict = Checker(world, asks, unfinished).verdict()
     figures = {
         "bodies": bodies,
-        "broken_streams": cut,
-        "deadly": deadly,
+        "ends": ends,
         "deaths": crew.kills.fired[POINT],
         "unexpected_ends": crew.kills.unexpected,
         "others": len(asks),
         "checks": verdict.figures(),
-        "broken_streams_s": spread([one["seconds"] for one in cut]),
     }
-    held = (
-        all(status in _REFUSED or status == _TAKEN for status in bodies.values())
-        and all(one["outcome"] in _ENDS and one["told"] for one in [*cut, *deadly])
+    return Result("poison", verdict.ok and _held(figures), figures)
+
+
+def _held(figures: Mapping[str, Any]) -> bool:
+    """Whether each body was refused or taken, and each turn ended and told its person so."""
+    deadly = [one for one in figures["ends"] if one["name"].startswith(_DIE)]
+    return (
+        all(status in _REFUSED or status == _TAKEN for status in figures["bodies"].values())
+        and all(one["outcome"] in _ENDS and one["told"] for one in figures["ends"])
         and all(one["crashes"] == _CRASHES for one in deadly)
-        and crew.kills.fired[POINT] == _CRASHES * _DEADLY
-        and not crew.kills.unexpected
+        and figures["deaths"] == _CRASHES * _DEADLY
+        and not figures["unexpected_ends"]
     )
-    return Result("poison", verdict.ok and held, figures)
 
 
 def _posted(world: World, body: bytes) -> int:
@@ -120,7 +121,7 @@ def _answered(broken: Sequence[Ask]) -> list[Ask]:
 
 
 def _deadly_calls() -> list[Ask]:
-    return [_ask(f"die-{number}", "[[tool die {}]]") for number in range(_DEADLY)]
+    return [_ask(f"{_DIE}{number}", "[[tool die {}]]") for number in range(_DEADLY)]
 
 
 def _ask(name: str, directives: str, room: str = "") -> Ask:

@@ -15,7 +15,7 @@ from habakkuk.agent.compaction.handler import CompactHandler
 from habakkuk.agent.ports import TurnPorts
 from habakkuk.agent.threads import ToolPool
 from habakkuk.agent.turn import TurnHandler
-from habakkuk.agent.undo import UndoHandler
+from habakkuk.agent.undo.handler import UndoHandler
 from habakkuk.blobs.service import Blobs
 from habakkuk.bootstrap.container import Container
 from habakkuk.bootstrap.tooling import agent_of, commands_of, tool_packages, workspace_of

@@ -89,10 +89,10 @@ def _assemble(
     jobs = Jobs(database, wake, handlers)
     selection = select(settings)
     live, memory = LiveHub(redis), TokenMemory()
-    approvals, questions = Approvals(database, jobs), Questions(database, jobs)
     server = Server(selection, partial(_health, jobs, redis, selection))
     prices = Prices(settings.config, selection.endpoints)
     hooks = Hooks(settings.config.hooks, settings.environment.process, settings.home)
+    approvals, questions = Approvals(database, jobs), Questions(database, jobs, hooks)
     ports = GatewayPorts(server, Answering(approvals, questions), hooks)
     return Container(
         settings=settings,

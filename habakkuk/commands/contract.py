@@ -36,7 +36,8 @@ class CommandContext:
     """What a command runs with: an open transaction that holds the conversation's lock.
 
     `session_named`: the sender asked for this session, whichever is the conversation's current one.
-    `target` is where answers go outside.
+    `target` is where answers go outside. `heard` tells the hooks, after the commit, of words for an
+    agent that the command passes on: which turn they are for, and what they are.
     """
 
     work: Work
@@ -46,6 +47,7 @@ class CommandContext:
     jobs: Jobs
     selection: Selection
     health: Health | None
+    heard: Callable[[str, str], None]
     session_named: bool = False
     target: Target | None = None
 

@@ -9,11 +9,13 @@ from sqlalchemy import text as sql
 
 from habakkuk.agent import snapshots
 from habakkuk.agent.undo import store
+from habakkuk.core.interrupt import Interrupted, Reason
 from habakkuk.db.engine import Database
 from habakkuk.gateway.types import Admitted
 from habakkuk.jobs.contract import Retry
 from habakkuk.jobs.types import JobState
 from habakkuk.ops.account import agent_user
+from habakkuk.tools.checkpoints.shadow import Shadow
 from tests.fakes.stack import Points, Stack, until
 from tests.integration.agent.crashes import crashed
 from tests.integration.agent.workspaces import results, undone, workspace, writes
@@ -137,6 +139,32 @@ def test_an_undo_that_was_killed_after_it_began_is_done_once_before_any_turn(
     undone(stack, 2)
     # It goes on below what was undone once.
     assert not (workspace(stack) / "x").exists()
+
+
+def test_an_undo_that_was_killed_half_way_is_done_by_the_next_worker(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What came is gone already, what was there is not yet back."""
+    stack.start()
+    stack.reply(stack.say(writes("x", "1")))
+    stack.reply(stack.say(writes("x", "2") + writes("y", "2")))
+    died: list[str] = []
+
+    def die(_: Shadow, tree: str, __: object) -> None:
+        died.append(tree)
+        raise Interrupted(Reason.LEASE_LOST)
+
+    with monkeypatch.context() as dying:
+        dying.setattr(Shadow, "write_out", die)
+        admitted = stack.say("/undo")
+        until(lambda: died)
+        stack.stop()
+    assert (_x(stack), (workspace(stack) / "y").exists()) == ("2", False)
+    stack.free_all()
+    stack.start()
+    said = _taken_over(stack, admitted)
+    assert "2 files changed" in said
+    assert (_x(stack), (workspace(stack) / "y").exists()) == ("1", False)
 
 
 def test_a_turn_does_not_wait_for_ever(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:

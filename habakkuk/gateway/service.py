@@ -142,6 +142,17 @@ class Gateway:
                 addresses.lock_by_id(work, admitted.conversation_id)
                 chat.add(work, admitted.conversation_id, row)
 
+    def note(self, inbound: Inbound, turn_id: str) -> None:
+        """Show what Habakkuk says of a turn in its conversation, once a remote id; nobody answers.
+
+        Where the conversation is gone nothing is shown. Raises DatabaseAway.
+        """
+        said = cleaned(inbound)
+        with self._database.transaction() as work:
+            conversation = addresses.lock(work, said.address)
+            if conversation is not None:
+                chat.add(work, conversation.id, rows.note_row(said, turn_id))
+
     def _admit_message(self, inbound: Inbound) -> Admitted:
         """Accept in one statement; only what is new, joins or moves a cursor takes more."""
         asked = self._acceptance(inbound)

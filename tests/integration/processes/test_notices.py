@@ -142,7 +142,7 @@ def test_ends_that_follow_each_other_are_shown_and_start_no_more_turns(
     keeper._notices._door = replace(keeper._notices._door, most=1)
     stack = keeping.stack
     stack.start()
-    admitted = stack.say("hello")
+    admitted = stack.say("hello", target=Target("shop", "chat-7"))
     stack.ended(admitted)
     keeping.turn, keeping.session = admitted.turn_id or "", admitted.session_id
 
@@ -163,6 +163,9 @@ def test_ends_that_follow_each_other_are_shown_and_start_no_more_turns(
     said = stack.rows(admitted)[-1].body
     assert said.startswith("Background process p_")
     assert said.endswith("Write to it to go on.")
+    # It goes where answers go.
+    going = text("SELECT body ->> 'text' AS told FROM deliveries WHERE body ->> 'kind' = 'notice'")
+    assert [row.told for row in stack.container.database.run(going)] == [said]
     stack.ended(stack.say("go on"))
     assert told("exit 3") == [ChatKind.EVENT]
     until(lambda: len(_turns(stack)) == 2)

@@ -37,8 +37,8 @@ _CONFIG = """
 providers:
   drill: {{type: openai, base_url: "http://127.0.0.1:{port}/v1", api_key_env: DRILL_KEY}}
 agents:
-  habakkuk: {{model: drill/fake-model, permissions: full, compact_at: 5000}}
-  careful: {{model: drill/fake-model, permissions: ask, compact_at: 5000}}
+  habakkuk: {{model: drill/fake-model, permissions: full, compact_at: 3000}}
+  careful: {{model: drill/fake-model, permissions: ask, compact_at: 3000}}
 workers: {{turns: {turns}}}
 {channels}
 """

@@ -137,7 +137,7 @@ class _Sending:
     def _plan(self, line: Line) -> Sequence[Chunk]:
         """Store the parts: a later run sends the same, whatever limits or code say by then."""
         delivery, adapter = self._delivery, line.adapter
-        parts = split(delivery.text, adapter.limit, adapter.manifest.unit)
+        parts = split(delivery.text, adapter.limit, adapter.length)
         chunks = [
             Chunk(n, derive("msg", delivery.id, str(n)), part, ChunkState.PENDING)
             for n, part in enumerate(parts, 1)

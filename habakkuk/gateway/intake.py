@@ -6,17 +6,17 @@ write, and only after the commit the platform is told that it arrived.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from habakkuk.accounts.service import Accounts
-from habakkuk.channels.contract import InboundMessage, RawRequest, Sender
+from habakkuk.channels.contract import Event, InboundMessage, RawRequest, Sender
 from habakkuk.channels.registry import Channels, Line
 from habakkuk.conversations.types import Address, Target
 from habakkuk.core.errors import ConfigurationError, NotFound, Unavailable
 from habakkuk.core.log import get_logger
 from habakkuk.gateway.service import Gateway
-from habakkuk.gateway.types import Inbound
+from habakkuk.gateway.types import Cursor, Inbound
 from habakkuk.jobs.types import Queue
 
 _log = get_logger("gateway.intake")
@@ -62,7 +62,13 @@ class Intake:
         """
         line = self._line(account)
         line.adapter.verify(request)
-        return [self._take(line, message) for message in line.adapter.parse(request)]
+        return [self.take(line, event) for event in line.adapter.parse(request)]
+
+    def take(self, line: Line, event: Event, cursor: Cursor | None = None) -> Received:
+        """Admit what happened on an account, with the place from which its poller goes on."""
+        if not isinstance(event, InboundMessage):
+            raise NotImplementedError("edits and presses")
+        return self._take(line, event, cursor)
 
     def _line(self, account: str) -> Line:
         try:
@@ -74,11 +80,11 @@ class Intake:
             raise NotFound("there is no such channel")
         return line
 
-    def _take(self, line: Line, message: InboundMessage) -> Received:
+    def _take(self, line: Line, message: InboundMessage, cursor: Cursor | None) -> Received:
         if not {message.sender, _EVERYBODY}.intersection(line.config.allow_from):
             _log.warning("a sender is not in allow_from", account=line.name, sender=message.sender)
             return Received(message.id, Fate.REFUSED)
-        inbound = self._inbound(line, message)
+        inbound = replace(self._inbound(line, message), cursor=cursor)
         admitted = self._gateway.admit(inbound)
         self._gateway.tell_what_it_waits_for(inbound, admitted)
         fate = Fate.DUPLICATE if admitted.duplicate else Fate.ACCEPTED

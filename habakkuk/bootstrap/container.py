@@ -30,11 +30,14 @@ from habakkuk.core.redaction import Redactor
 from habakkuk.core.redis import RedisGate
 from habakkuk.db.engine import Database
 from habakkuk.db.ping import ping_away
+from habakkuk.delivery.reports import Deliveries
 from habakkuk.events.hub import LiveHub
 from habakkuk.events.publisher import Publisher
 from habakkuk.gateway.amend import Amendments
+from habakkuk.gateway.health import ChannelHealth
 from habakkuk.gateway.intake import Intake
 from habakkuk.gateway.service import Gateway
+from habakkuk.gateway.supervisor import Parts, Supervisor
 from habakkuk.hooks.service import Hooks
 from habakkuk.jobs.contract import JobHandler
 from habakkuk.jobs.done import DoneListener
@@ -143,6 +146,20 @@ class Container:
         home, commands = self.settings.home, commands_of(self.settings)
         ports = KeeperPorts(commands, partial(workspace_of, home), self.gateway.admit)
         return Keeper(self.database, home, ports, self.failpoints)
+
+    def supervisor(self) -> Supervisor:
+        """Make what listens to chat platforms, for the process that does."""
+        return Supervisor(Parts(self.database, self.channels, self.intake))
+
+    @property
+    def channel_health(self) -> ChannelHealth:
+        """How the accounts are; it holds nothing of its own."""
+        return ChannelHealth(self.database, self.channels)
+
+    @property
+    def deliveries(self) -> Deliveries:
+        """What went out and what did not; it holds nothing of its own."""
+        return Deliveries(self.database)
 
     @property
     def amendments(self) -> Amendments:

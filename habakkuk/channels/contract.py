@@ -27,6 +27,11 @@ class AccountSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
+    @property
+    def polls(self) -> bool:
+        """Whether the account's messages are fetched by a poller, not brought by the platform."""
+        return False
+
 
 class Unit(StrEnum):
     """What a platform counts the length of a message in."""
@@ -273,6 +278,11 @@ class ChannelAdapter(ABC, Generic[SettingsT]):
         raise NotImplementedError(f"{self.manifest.name} has no buttons")
 
     @property
+    def identity(self) -> str:
+        """What tells this account from others at its platform, such as a digest of its token."""
+        return self.account.name
+
+    @property
     def certainty(self) -> Certainty:
         """How an unknown outcome is made certain for this account."""
         return self.manifest.certainty
@@ -287,10 +297,9 @@ class ChannelAdapter(ABC, Generic[SettingsT]):
         """Whether answers can be sent at all: without, nobody can be asked either."""
         return True
 
-    @property
-    def polls(self) -> bool:
-        """Whether this account's messages are fetched by a poller, not brought by the platform."""
-        return False
+    def check(self) -> str:
+        """Ask the platform who this account is, and say it in a few words. Raises ChannelError."""
+        return self.manifest.title
 
 
 class Door(Protocol):
@@ -311,7 +320,12 @@ class Unusable(ChannelError):
 
 
 class ChannelPoller(ABC):
-    """Listens to one account, in a thread of its own, until it is interrupted or fails."""
+    """Listens to one account, in a thread of its own, until it is interrupted or fails.
+
+    `silence` is for how many seconds a platform that works may not be heard at most.
+    """
+
+    silence: ClassVar[float] = 120.0
 
     def __init__(self, adapter: Any) -> None:
         """Take the adapter of the account."""

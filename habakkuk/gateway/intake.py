@@ -70,6 +70,12 @@ class Intake:
             raise NotImplementedError("edits and presses")
         return self._take(line, event, cursor)
 
+    def refuse(self, line: Line, event: Event, reason: str) -> None:
+        """Tell the sender why something was not taken, where a poller brought it."""
+        if isinstance(event, InboundMessage) and line.adapter.sends:
+            inbound = self._inbound(line, event)
+            self._gateway.say(inbound, reason)
+
     def _line(self, account: str) -> Line:
         try:
             line = self._channels.line(account)

@@ -142,6 +142,16 @@ class Gateway:
                 addresses.lock_by_id(work, admitted.conversation_id)
                 chat.add(work, admitted.conversation_id, row)
 
+    def say(self, inbound: Inbound, said: str) -> None:
+        """Say something of a message that was not taken, in its conversation if there is one."""
+        with self._database.transaction() as work:
+            conversation = addresses.lock(work, inbound.address)
+            if conversation is not None:
+                row = NewChatMessage(
+                    Author.SYSTEM, said, ChatState.SENT, ChatKind.NOTICE, target=inbound.target
+                )
+                chat.add(work, conversation.id, row)
+
     def _admit_message(self, inbound: Inbound) -> Admitted:
         """Accept in one statement; only what is new, joins or moves a cursor takes more."""
         asked = self._acceptance(inbound)

@@ -37,6 +37,7 @@ from habakkuk.core.redis import RedisGate
 from habakkuk.db.cooperate import cooperate_with_gevent
 from habakkuk.db.engine import IDLE_SECONDS, Database, DatabaseAway
 from habakkuk.delivery.handler import DeliveryHandler
+from habakkuk.delivery.typing import Typing
 from habakkuk.events.hub import LiveHub
 from habakkuk.events.publisher import Publisher
 from habakkuk.gateway.answering import Answering
@@ -89,6 +90,7 @@ def _assemble(
     jobs = Jobs(database, wake, handlers)
     selection = select(settings)
     live, memory = LiveHub(redis), TokenMemory()
+    channels = Channels(settings.config.channels, settings.environment.values, OutsideHttp())
     approvals, questions = Approvals(database, jobs), Questions(database, jobs)
     server = Server(selection, partial(_health, jobs, redis, selection))
     prices = Prices(settings.config, selection.endpoints)
@@ -119,7 +121,8 @@ def _assemble(
         usage=UsageLedger(database, prices),
         handlers=handlers,
         tool_pool=ToolPool(),
-        channels=Channels(settings.config.channels, settings.environment.values, OutsideHttp()),
+        channels=channels,
+        typing=Typing(channels),
     )
 
 
@@ -151,6 +154,7 @@ def _add_handlers(container: Container) -> None:
         hooks=container.hooks,
         workspace=partial(workspace_of, container.settings.home),
         checkpoints=container.checkpoints,
+        typing=container.typing.showing,
     )
     undeliverable = container.approvals.undeliverable
     handlers: tuple[JobHandler, ...] = (

@@ -31,6 +31,7 @@ from habakkuk.core.redis import RedisGate
 from habakkuk.db.engine import Database
 from habakkuk.db.ping import ping_away
 from habakkuk.delivery.reports import Deliveries
+from habakkuk.delivery.typing import Typing
 from habakkuk.events.hub import LiveHub
 from habakkuk.events.publisher import Publisher
 from habakkuk.gateway.amend import Amendments
@@ -84,6 +85,7 @@ class Container:
     handlers: dict[str, JobHandler]
     tool_pool: ToolPool
     channels: Channels
+    typing: Typing
 
     @property
     def logins(self) -> Logins:
@@ -199,6 +201,7 @@ class Container:
         self.publisher.stop()
         self.wake.stop()
         self.rewake.stop()
+        self.typing.stop()
         self.tool_pool.stop()
         self.models.close()
         if self.redis is not None:

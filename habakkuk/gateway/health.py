@@ -64,11 +64,6 @@ class ChannelHealth:
             for name, config in self._channels.configs.items()
         ]
 
-    def supervised(self, host: str) -> bool:
-        """Whether the process that polls runs on this host."""
-        rows = store.named(self._database, ALIVE)
-        return any(row.account == host and row.age < _STALE_SECONDS for row in rows)
-
     def restart(self, name: str) -> None:
         """Have an account's poller begin anew. Raises NotFound."""
         if name not in self._channels.polled:
@@ -93,6 +88,12 @@ class ChannelHealth:
         except ConfigurationError as error:
             return AccountHealth(name, config.type, State.CLOSED, str(error), allowed=allowed)
         return AccountHealth(name, config.type, State.WEBHOOK, allowed=allowed)
+
+
+def supervised(database: Database, host: str) -> bool:
+    """Whether the process that polls runs on this host."""
+    rows = store.named(database, ALIVE)
+    return any(row.account == host and row.age < _STALE_SECONDS for row in rows)
 
 
 def _lasting(row: Any) -> float:

@@ -42,6 +42,15 @@ class User:
     name: str
     role: Role
 
+    def decides_for(self, user_id: str | None) -> bool:
+        """Whether this person answers for a turn of the user `user_id`, stops it and guides it.
+
+        Their own as a member, every one as an owner; a viewer only reads (design: blueprint §11).
+        """
+        if self.role is Role.OWNER:
+            return True
+        return self.role is Role.MEMBER and user_id == self.id
+
 
 @dataclass(frozen=True)
 class Principal:

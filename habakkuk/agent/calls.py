@@ -131,8 +131,10 @@ class StepCalls:
         hooks = tool_hooks.objections(self._run, [item.call for item in starting])
         starting = self._free(starting, hooks.get)
         calls = [item.call for item in starting]
-        keep_workspace(self._run, [(self._tools[call.name], call) for call in calls])
-        starting = self._free(starting, {call.id: self._gate.changed(call) for call in calls}.get)
+        held = keep_workspace(self._run, [(self._tools[call.name], call) for call in calls])
+        starting = self._free(starting, held.get)
+        changed = {item.call.id: self._gate.changed(item.call) for item in starting}
+        starting = self._free(starting, changed.get)
         if starting:
             self._start(starting)
 

@@ -7,13 +7,15 @@ from dataclasses import replace
 from functools import partial
 
 from habakkuk.agent import tool_hooks, traces
-from habakkuk.agent.approval.words import question
-from habakkuk.agent.clarify import asking
+from habakkuk.agent.approval import words as approval_words
+from habakkuk.agent.clarify import store as clarify
+from habakkuk.agent.clarify import words as clarify_words
+from habakkuk.agent.putting import put
 from habakkuk.agent.run import TurnRun
-from habakkuk.conversations.store import addresses, chat, journal, turns
-from habakkuk.conversations.types import Author, ChatKind, ChatState, NewChatMessage
+from habakkuk.conversations.store import journal, turns
 from habakkuk.core.log import get_logger
 from habakkuk.core.text import clean, shorten
+from habakkuk.db.engine import Work
 from habakkuk.events.types import EventType
 from habakkuk.jobs.types import NewWait, Wait
 from habakkuk.llm.types import ToolCall, ToolResult
@@ -23,6 +25,10 @@ from habakkuk.tools.contract import ToolOutput
 
 _log = get_logger("agent.calls")
 _EXCERPT = 200
+
+
+class _Busy(Exception):
+    """Another question of the conversation is open; nothing was written."""
 
 
 class CallRecord:
@@ -79,9 +85,16 @@ class CallRecord:
         return fit(outputs, partial(keep, self._run.turn.session_id))
 
     def waits(self, call: ToolCall, wait: NewWait) -> None:
-        """Let a running call wait; nothing when it was given up meanwhile."""
+        """Let a running call wait; nothing when it was given up meanwhile.
+
+        Where it asks the user the question is shown; one at a time in a conversation.
+        """
         if wait.kind == CLARIFY:
-            self._asks_user(call, wait)
+            shown = clarify_words.put(self._run.turn.agent, wait.payload["questions"])
+            try:
+                put(self._run, self._step, call, wait, shown, partial(self._named, call, wait))
+            except _Busy:
+                self.result(call, ToolOutput(clarify_words.BUSY, is_error=True))
             return
         context = self._run.context
         with context.database.transaction() as work:
@@ -89,44 +102,18 @@ class CallRecord:
             if journal.wait(work, self.place, call):
                 context.open_wait(work, wait)
 
-    def _asks_user(self, call: ToolCall, wait: NewWait) -> None:
-        """Let a call wait for the user and show its question; one at a time in a conversation."""
-        run, context = self._run, self._run.context
-        context.failpoints.hit("question.ask.before")
-        with context.database.transaction() as work:
-            addresses.lock_by_id(work, run.turn.conversation_id)
-            context.guard(work)
-            free = asking.may_ask(work, run)
-            if free and journal.wait(work, self.place, call):
-                asking.ask(work, run, wait)
-        if not free:
-            self.result(call, ToolOutput(asking.BUSY, is_error=True))
-            return
-        context.failpoints.hit("question.ask.after")
-        run.events.emit(EventType.QUESTION, self._step, call=call.id, question=wait.id)
+    def _named(self, call: ToolCall, wait: NewWait, work: Work) -> bool:
+        """Note that a call waits for the user, and its question as the conversation's."""
+        conversation = self._run.turn.conversation_id
+        if clarify.open_in(work, conversation) is not None:
+            raise _Busy
+        waits = journal.wait(work, self.place, call)
+        if waits:
+            clarify.name(work, conversation, wait.id)
+        return waits
 
     def asks(self, call: ToolCall, wait: NewWait) -> None:
-        """Hold a call that was not started until a person answers, and show the question.
-
-        The question is a row of the chat, so that it survives everything and is shown once.
-        """
-        run, context = self._run, self._run.context
-        context.failpoints.hit("approval.ask.before")
-        with context.database.transaction() as work:
-            addresses.lock_by_id(work, run.turn.conversation_id)
-            context.guard(work)
-            if journal.hold(work, self.place, call):
-                context.open_wait(work, wait)
-                row = NewChatMessage(
-                    Author.SYSTEM,
-                    f"May {run.turn.agent} run {call.name}?",
-                    ChatState.SENT,
-                    ChatKind.APPROVAL,
-                    {"approval": wait.id, **wait.payload},
-                    turn_id=run.turn.id,
-                    target=run.turn.target,
-                    outside=question(wait.payload),
-                )
-                chat.add(work, run.turn.conversation_id, row)
-        context.failpoints.hit("approval.ask.after")
-        run.events.emit(EventType.APPROVAL, self._step, call=call.id, approval=wait.id)
+        """Hold a call that was not started until a person answers, and show the question."""
+        shown = approval_words.put(wait.payload)
+        held = partial(journal.hold, place=self.place, call=call)
+        put(self._run, self._step, call, wait, shown, held)

@@ -1,4 +1,7 @@
-"""Keep the workspace as it is before the first call of a turn that may change it."""
+"""What comes before a call that may change the workspace.
+
+No undo may be at work there, and the first call of a turn finds the workspace kept as it is.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from habakkuk.agent.run import TurnRun
+from habakkuk.agent.undo import store as undo
 from habakkuk.conversations.store import chat
 from habakkuk.core.errors import ToolError
 from habakkuk.core.text import shorten
@@ -16,21 +20,51 @@ from habakkuk.tools.contract import Risk, Tool
 from habakkuk.tools.workspace import inside
 
 _REQUEST = 200
+# One that was cut short may wait for its next try; a turn does not wait for ever.
+UNDO_SECONDS = 150.0
+_POLL_SECONDS = 0.1
+_TAKEN_BACK = (
+    "{tool} was not run: changes in this workspace are being taken back at the moment. Try again"
+    " later, or tell the user."
+)
 _CHANGING = frozenset({Risk.WRITE, Risk.EXECUTE})
 
 
-def keep_workspace(run: TurnRun, calls: Sequence[tuple[Tool, ToolCall]]) -> None:
+def keep_workspace(run: TurnRun, calls: Sequence[tuple[Tool, ToolCall]]) -> dict[str, str]:
     """Make the turn's checkpoint when one of these calls may change the workspace.
 
+    Returns why calls may not run after all, by their ids: an undo that does not come to its end.
     Before the calls are journalled: a crash between the two leaves a checkpoint of the same state,
     which the turn finds when it goes on. Raises Interrupted and DatabaseAway, as a turn does.
     """
+    workspace = run.ports.workspace(run.turn.agent)
+    changing = [call for tool, call in calls if may_change(tool, call, workspace)]
+    if not changing or not run.ports.checkpoints.enabled(run.turn.agent):
+        return {}
+    if not _free_of_undo(run):
+        return {call.id: _TAKEN_BACK.format(tool=call.name) for call in changing}
+    if run.turn.id not in run.kept:
+        _keep(run)
+    return {}
+
+
+def _free_of_undo(run: TurnRun) -> bool:
+    """Wait while an undo brings the workspace back; False when it takes too long.
+
+    The job of this turn runs: an undo that comes from now on sees that, and gives up.
+    """
+    context, clock = run.context, run.ports.clock
+    until = clock.monotonic() + UNDO_SECONDS
+    while undo.holds(context.database, run.turn.agent):
+        if clock.monotonic() > until:
+            return False
+        context.interrupt.wait(_POLL_SECONDS)
+        context.interrupt.check()
+    return True
+
+
+def _keep(run: TurnRun) -> None:
     turn, checkpoints = run.turn, run.ports.checkpoints
-    workspace = run.ports.workspace(turn.agent)
-    if not any(may_change(tool, call, workspace) for tool, call in calls):
-        return
-    if turn.id in run.kept or not checkpoints.enabled(turn.agent):
-        return
     said = chat.said_to(run.context.database, turn.conversation_id, turn.id)
     request = shorten(run.ports.redactor.text(said), _REQUEST)
     label = Label(

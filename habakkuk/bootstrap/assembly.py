@@ -15,7 +15,7 @@ from habakkuk.agent.compaction.handler import CompactHandler
 from habakkuk.agent.ports import TurnPorts
 from habakkuk.agent.threads import ToolPool
 from habakkuk.agent.turn import TurnHandler
-from habakkuk.agent.undo import UndoHandler
+from habakkuk.agent.undo.handler import UndoHandler
 from habakkuk.blobs.service import Blobs
 from habakkuk.bootstrap.container import Container
 from habakkuk.bootstrap.tooling import agent_of, commands_of, tool_packages, workspace_of
@@ -91,10 +91,10 @@ def _assemble(
     selection = select(settings)
     live, memory = LiveHub(redis), TokenMemory()
     channels = Channels(settings.config.channels, settings.environment.values, OutsideHttp())
-    approvals, questions = Approvals(database, jobs), Questions(database, jobs)
     server = Server(selection, partial(_health, jobs, redis, selection))
     prices = Prices(settings.config, selection.endpoints)
     hooks = Hooks(settings.config.hooks, settings.environment.process, settings.home)
+    approvals, questions = Approvals(database, jobs), Questions(database, jobs, hooks)
     ports = GatewayPorts(server, Answering(approvals, questions), hooks)
     return Container(
         settings=settings,

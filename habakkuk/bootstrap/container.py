@@ -136,7 +136,7 @@ class Container:
     @property
     def questions(self) -> Questions:
         """The open questions of agents; it holds nothing of its own."""
-        return Questions(self.database, self.jobs)
+        return Questions(self.database, self.jobs, self.hooks)
 
     @property
     def processes(self) -> Desk:

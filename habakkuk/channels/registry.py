@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping
@@ -22,6 +21,7 @@ from habakkuk.channels.contract import (
 from habakkuk.core.config.schema import ChannelConfig
 from habakkuk.core.errors import ConfigurationError
 from habakkuk.core.http import OutsideHttp
+from habakkuk.core.nearest import advice
 
 _PACKAGE = "habakkuk.channels"
 # Accounts of what is no channel: the dashboard, the API and the command line.
@@ -151,9 +151,8 @@ def _settings(name: str, config: ChannelConfig) -> AccountSettings:
         raise ConfigurationError(f"{place}: this name is taken; choose another")
     known = sorted(_folders())
     if config.type not in known:
-        near = difflib.get_close_matches(config.type, known, n=1, cutoff=0.5)
-        advice = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}"
-        raise ConfigurationError(f"{place}.type: there is no channel {config.type!r}; {advice}")
+        meant = advice(config.type, known, "there are")
+        raise ConfigurationError(f"{place}.type: there is no channel {config.type!r}; {meant}")
     model = _manifest(config.type).settings
     try:
         return model.model_validate(config.model_extra or {})
@@ -167,8 +166,6 @@ def _fault(place: str, model: type[AccountSettings], fault: Any) -> str:
     path = ".".join(map(str, fault["loc"]))
     if fault["type"] == "extra_forbidden":
         known = [*model.model_fields, *ChannelConfig.model_fields]
-        near = difflib.get_close_matches(path, known, n=1, cutoff=0.5)
-        advice = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}"
-        return f"{place}.{path}: unknown key; {advice}"
+        return f"{place}.{path}: unknown key; {advice(path, known, 'known keys')}"
     message = str(fault["msg"]).removeprefix("Value error, ")
     return f"{place}.{path}: {message[0].lower()}{message[1:]}"

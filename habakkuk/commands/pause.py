@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from habakkuk.agent.steering import store
 from habakkuk.commands.contract import CommandContext, command
+from habakkuk.commands.reach import within_reach
 from habakkuk.core.ids import random_id
 from habakkuk.jobs.types import NewWait
 
@@ -11,12 +12,9 @@ from habakkuk.jobs.types import NewWait
 @command("pause")
 def pause(context: CommandContext, _arguments: str) -> str:
     """Let the running turn finish what it does now, then wait for /resume."""
-    conversation = context.conversation
-    found = store.begun(context.work, conversation.id, conversation.session_id)
-    if not found and not context.session_named:
-        found = store.begun(context.work, conversation.id)
-    if not found:
-        return "Nothing is running here."
+    found = within_reach(context, store.begun(context.work, context.conversation.id))
+    if isinstance(found, str):
+        return found
     turn = found[0]
     if turn.pause is not None:
         return "It is paused already. /resume goes on, /stop ends it."

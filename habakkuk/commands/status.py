@@ -11,11 +11,13 @@ from habakkuk.conversations.store import choices, transcript, turns
 def status(context: CommandContext, _arguments: str) -> str:
     """Show the session, its model, what runs and how the server is."""
     conversation = context.conversation
-    open_turns = turns.open_turns_in(context.work, conversation.session_id)
-    running = sum(1 for _, state in open_turns if state == "running")
-    waiting = len(open_turns) - running
-    begun = steering.begun(context.work, conversation.id, conversation.session_id)
-    paused = sum(1 for turn in begun if turn.pause is not None)
+    here = conversation.session_id
+    found = turns.open_in(context.work, conversation.id)
+    states = [turn.state for turn in found if turn.session_id == here]
+    running = states.count("running")
+    waiting = len(states) - running
+    begun = steering.begun(context.work, conversation.id)
+    paused = sum(1 for turn in begun if turn.session_id == here and turn.pause is not None)
     messages = transcript.count(context.work, conversation.session_id)
     model, effort = choices.get(context.work, conversation.session_id)
     lines = [

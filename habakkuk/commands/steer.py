@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from habakkuk.accounts.types import Role
 from habakkuk.agent.steering import store
-from habakkuk.commands.contract import CommandContext, command
+from habakkuk.commands.contract import CommandContext, Words, command
+from habakkuk.commands.reach import within_reach
 from habakkuk.conversations.store import chat
 from habakkuk.conversations.types import Author, ChatKind, ChatState, NewChatMessage
 
 
 def _steered(context: CommandContext) -> store.Begun | None:
     """Return the turn that the sender may guide, None when nothing of theirs runs here."""
-    user, conversation = context.user, context.conversation
-    found = store.begun(context.work, conversation.id, conversation.session_id)
-    own = (turn for turn in found if turn.user_id == user.id or user.role is Role.OWNER)
-    return next(own, None)
+    conversation = context.conversation
+    found = within_reach(context, store.begun(context.work, conversation.id))
+    # What is left behind in an earlier session is not what a person thinks of while they write.
+    here = () if isinstance(found, str) else found
+    return next((turn for turn in here if turn.session_id == conversation.session_id), None)
 
 
-@command("steer", usage="<text>", ordinary=lambda context: _steered(context) is None)
+def _instead(context: CommandContext, text: str) -> Words | None:
+    """Where there is nothing to guide, it is an ordinary message."""
+    return Words(text) if text and _steered(context) is None else None
+
+
+@command("steer", usage="<text>", words=_instead)
 def steer(context: CommandContext, text: str) -> str:
     """Guide the running turn: the agent reads it with the results of its next step."""
     turn, conversation = _steered(context), context.conversation
@@ -33,4 +39,5 @@ def steer(context: CommandContext, text: str) -> str:
     )
     chat.add(context.work, conversation.id, row)
     store.steer(context.work, conversation.id, turn.id)
+    context.heard(turn.id, text)
     return "The agent reads it with its next step, or right after this answer."

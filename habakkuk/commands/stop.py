@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from habakkuk.agent.compaction.handler import COMPACT_KIND
 from habakkuk.commands.contract import CommandContext, command
+from habakkuk.commands.reach import within_reach
 from habakkuk.conversations.store import turns
 from habakkuk.conversations.types import serial_key
 
@@ -13,21 +14,17 @@ STOPPED_BY_USER = "stopped by you"
 @command("stop")
 def stop(context: CommandContext, _arguments: str) -> str:
     """Stop the turn that is running or next in this conversation."""
-    conversation = context.conversation
-    key = serial_key(conversation.session_id)
+    key = serial_key(context.conversation.session_id)
     for job in context.jobs.alive(context.work, key, COMPACT_KIND):
         # It stands before every message that came since.
         if context.jobs.cancel(context.work, job, STOPPED_BY_USER) is not None:
             return "Stopping to sum up."
-    open_turns = turns.open_turns_in(context.work, conversation.session_id)
-    if not open_turns and not context.session_named:
-        open_turns = turns.open_anywhere_in(context.work, conversation.id)
-    if not open_turns:
-        return "Nothing is running here."
-    turn, _ = open_turns[0]
-    if context.jobs.cancel(context.work, turn, STOPPED_BY_USER) is None:
+    found = within_reach(context, turns.open_in(context.work, context.conversation.id))
+    if isinstance(found, str):
+        return found
+    if context.jobs.cancel(context.work, found[0].id, STOPPED_BY_USER) is None:
         return "It ended just now."
-    waiting = len(open_turns) - 1
+    waiting = sum(1 for turn in found[1:] if turn.session_id == found[0].session_id)
     if waiting:
         noun = "message waits" if waiting == 1 else "messages wait"
         return f"Stopping. {waiting} more {noun} and will be answered next; /stop again stops that."

@@ -105,6 +105,13 @@ class Conversations:
             raise NotFound(f"there is no turn {turn_id!r}")
         return found
 
+    def address(self, turn: Turn) -> Address:
+        """Return where a turn was asked for. The caller has checked the person. Raises NotFound."""
+        found = addresses.get(self._database, turn.conversation_id)
+        if found is None:
+            raise NotFound(f"there is no turn {turn.id!r}")
+        return found.address
+
     def reply(self, turn: Turn) -> ChatMessage | None:
         """Return the chat row that ended a turn; None while it runs or when it was withdrawn."""
         if turn.reply_seq is None:
@@ -132,10 +139,6 @@ class Conversations:
         if number >= len(files):
             raise NotFound("there is no such file")
         return files[number]
-
-    def open_turns(self, session_id: str) -> Sequence[tuple[str, str]]:
-        """Return (turn, job state) of a session's turns that have not ended, in order."""
-        return turns.open_turns(self._database, session_id)
 
     def shown_turns(self, conversation_id: str, ids: Sequence[str]) -> Sequence[ShownTurn]:
         """Return these turns of a conversation with what they did before their answers."""

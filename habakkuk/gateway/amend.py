@@ -66,7 +66,7 @@ class Amendments:
         nothing to ask again and Conflict while something is being answered.
         """
         found = self._conversations.find(principal, address)
-        if turns.open_turns(self._database, found.session_id):
+        if turns.answers(self._database, found.session_id):
             raise Conflict(_BUSY)
         last = chat.last_of(self._database, found.id, Author.USER)
         if last is None:

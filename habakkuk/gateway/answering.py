@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from habakkuk.agent.approval import store as approvals
-from habakkuk.agent.approval.service import Approvals, may_answer, read_words
+from habakkuk.agent.approval.service import Approvals, read_words
 from habakkuk.agent.approval.types import Answer
 from habakkuk.agent.clarify import service as clarify
 from habakkuk.agent.clarify import store as questions
@@ -51,7 +51,7 @@ class Answering:
         moment cannot have been read: what was said is about another.
         """
         shown = approvals.open_in(work, conversation.id, _READING_SECONDS)
-        asked = [approval for approval in shown if may_answer(inbound.user, approval)]
+        asked = [approval for approval in shown if inbound.user.decides_for(approval.user_id)]
         if not asked:
             return None
         question = self._question(work, conversation, inbound)
@@ -87,7 +87,7 @@ class Answering:
         question, read = found
         session = inbound.session_id or conversation.session_id
         fits = read and question.session_id == session
-        return question if fits and clarify.may_answer(inbound.user, question) else None
+        return question if fits and inbound.user.decides_for(question.user_id) else None
 
     @staticmethod
     def notice(work: Work, inbound: Inbound, conversation_id: str) -> NewChatMessage | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 
+from habakkuk.agent.heard import Said, tell_of
 from habakkuk.agent.turn import TURN_KIND
-from habakkuk.commands.contract import Command, CommandContext, Health, Server
+from habakkuk.commands.contract import Command, CommandContext, Health, Server, Words
 from habakkuk.commands.registry import CommandRegistry, allowed
 from habakkuk.conversations.store import addresses, chat, hotpath, turns
 from habakkuk.conversations.types import (
@@ -27,7 +28,6 @@ from habakkuk.db.engine import Database, Work
 from habakkuk.gateway import rows, store
 from habakkuk.gateway.answering import Answering, may_be_answer
 from habakkuk.gateway.entry import cleaned
-from habakkuk.gateway.heard import tell_of_message
 from habakkuk.gateway.types import Admitted, Inbound
 from habakkuk.hooks.service import Hooks
 from habakkuk.jobs.service import Jobs
@@ -168,8 +168,11 @@ class Gateway:
             return admitted
         if asked.delay <= 0 and not admitted.answers:
             self._jobs.announce(asked.queue, asked.turn_id)
-        tell_of_message(self._hooks, inbound, admitted)
+        self._tell(inbound, admitted.conversation_id, admitted.turn_id, inbound.text)
         return admitted
+
+    def _tell(self, inbound: Inbound, conversation: str, turn: str | None, text: str) -> None:
+        tell_of(self._hooks, Said(inbound.address, conversation, turn, inbound.user.id, text))
 
     def _accept_at_once(self, inbound: Inbound, asked: Acceptance) -> Accepted | None:
         """Accept in one statement, at an address that is there or at a new one."""
@@ -339,22 +342,28 @@ class Gateway:
         if not allowed(command, inbound.user.role):
             raise Forbidden(f"/{command.name} is for the {command.role} only")
         context = self._context(work, conversation, inbound, call)
-        if command.ordinary is not None and call.arguments and command.ordinary(context):
-            return self._ordinary(work, inbound, call.arguments)
+        words = command.words(context, call.arguments) if command.words is not None else None
+        if words is not None:
+            return self._said(work, inbound, words, context)
         if chat.add(work, conversation.id, rows.command_row(inbound)) is None:
             return self._repeated(work, inbound)
         reply = command.run(context, call.arguments)
         seq = chat.add(work, conversation.id, rows.reply_row(inbound, reply))
         return Admitted(conversation.id, conversation.session_id, seq or 0, None, reply)
 
-    def _ordinary(self, work: Work, inbound: Inbound, text: str) -> Admitted:
-        """Take what follows a command's name as a message, where that has nothing to act on."""
-        asked = replace(self._acceptance(replace(inbound, text=text)), answers=False)
+    def _said(
+        self, work: Work, inbound: Inbound, words: Words, context: CommandContext
+    ) -> Admitted:
+        """Take as a message what a command has to say to the agent in its place."""
+        session = words.session_id or inbound.session_id
+        message = replace(inbound, text=words.text, files=words.files, session_id=session)
+        asked = replace(self._acceptance(message), answers=False)
         accepted = hotpath.accept_in(work, asked)
         if accepted is None:
             return self._repeated(work, inbound)
         if asked.delay <= 0:
             work.after_commit(partial(self._jobs.announce, asked.queue, asked.turn_id))
+        context.heard(asked.turn_id, words.text)
         return rows.admitted(asked, accepted)
 
     def _context(
@@ -368,6 +377,9 @@ class Gateway:
             self._jobs,
             self._server.selection,
             call.health,
+            lambda turn, said: work.after_commit(
+                partial(self._tell, inbound, conversation.id, turn, said)
+            ),
             inbound.session_id is not None,
             inbound.target,
         )

@@ -1,4 +1,7 @@
-"""`python -m habakkuk.ops.health web|worker|processes|channels`: how a container tells that it works."""
+"""`python -m habakkuk.ops.health ROLE`: how a container tells that it works.
+
+The roles are web, worker, processes and channels.
+"""
 
 from __future__ import annotations
 

@@ -6,6 +6,9 @@ import importlib
 import pkgutil
 from collections.abc import Mapping
 
+from habakkuk.core.config.schema import SearchConfig
+from habakkuk.core.errors import ConfigurationError
+from habakkuk.core.nearest import advice
 from habakkuk.search import backends
 from habakkuk.search.contract import BackendKind
 
@@ -18,3 +21,20 @@ def kinds() -> Mapping[str, BackendKind]:
         if found.setdefault(kind.name, kind) is not kind:
             raise AssertionError(f"two search back-ends are named {kind.name!r}")
     return found
+
+
+def check(config: SearchConfig) -> Mapping[str, BackendKind]:
+    """Return the kinds by their names. Raises ConfigurationError for a name that is none of them.
+
+    One error names every fault, each on a line of its own.
+    """
+    known = kinds()
+    faults = [
+        f"search.backends.{number}: there is no search back-end {one.backend!r};"
+        f" {advice(one.backend, sorted(known), 'there are')}"
+        for number, one in enumerate(config.backends)
+        if one.backend not in known
+    ]
+    if faults:
+        raise ConfigurationError("\n".join(faults))
+    return known

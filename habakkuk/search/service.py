@@ -22,7 +22,7 @@ from habakkuk.search.contract import (
     SearchFailed,
     SearchLate,
 )
-from habakkuk.search.registry import kinds
+from habakkuk.search.registry import check
 from habakkuk.search.tuning import Tuning
 
 _log = get_logger("search")
@@ -67,7 +67,8 @@ class Search:
     ) -> None:
         """Take the settings and the variables that hold keys.
 
-        A back-end that cannot be asked, since its key is missing, is named in each answer.
+        A back-end that cannot be asked, since its key is missing, is named in each answer. Raises
+        ConfigurationError for one that there is not.
         """
         self._config = config or SearchConfig()
         self._http = http or OutsideHttp()
@@ -131,17 +132,12 @@ class Search:
         return max((self._tuning.longer(way.name) for way in self._ways), default=0.0)
 
     def _made(self, secrets: Mapping[str, str]) -> Iterator[_Way]:
-        known = kinds()
+        known = check(self._config)
         wanted = list(self._config.backends)
         if self._config.keyless and all(one.backend != KEYLESS for one in wanted):
             wanted.append(SearchBackendConfig(backend=KEYLESS))
         for one in wanted:
-            kind = known.get(one.backend)
-            if kind is None:
-                self._unusable[one.backend] = (
-                    f"there is none; there are: {', '.join(sorted(known))}"
-                )
-                continue
+            kind = known[one.backend]
             access, why = _access(one, kind, secrets)
             if why:
                 self._unusable[one.backend] = why

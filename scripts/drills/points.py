@@ -10,13 +10,14 @@ from habakkuk.ops.processes import ROOT
 
 _HITS = frozenset({"hit", "_hit"})
 _WEB = "admit."
-# Files, jobs that end without a turn's own end, background processes, patches, undo: not its load.
-ELSEWHERE = ("blob.", "job.finish.", "process.", "patch.", "undo.")
+# Files, jobs that end without a turn's own end, background processes, patches, what somebody asked
+# for beside turns, undo: not its load.
+ELSEWHERE = ("blob.", "job.finish.", "process.", "patch.", "asked.", "undo.")
 # A turn of one small answer passes `model.text` a dozen times, the others once or twice.
 _OFTEN = {"model.text": 80, "tool.run.after": 9, "tool.record.after": 9}
 _SELDOM = {
-    "approval.ask.before": 3,
-    "approval.ask.after": 3,
+    "question.ask.before": 3,
+    "question.ask.after": 3,
     "job.park.after": 3,
     "job.takeover.after": 1,
     "job.release.before": 1,

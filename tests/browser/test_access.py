@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Literal
 
 import pytest
@@ -9,6 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import Opening
 from tests.browser.window import Window
+from tests.fakes.stack import until
 
 _RICH = """A plan
 
@@ -37,6 +39,11 @@ def test_axe_finds_nothing_on_any_page(
     window.served.ask('[[tool look {}]] [[tool misbehave {"how": "raise"}]] go', "rich")
     window.served.ask("Broken [[status 400]]", "rich")
     window.served.send("[[tool effect {}]] go", "ask", agent="careful")
+    asks = {"questions": [{"question": "Which?", "choices": ["red", "green"]}]}
+    window.served.send(f"[[tool clarify {json.dumps(asks)}]] go", "clarify")
+    window.served.send('[[tool look {"seconds": 1.5}]] [[next]] work', "held")
+    until(lambda: len(window.stack.trace("looks.log")) == 2)
+    window.served.client.post("/api/chat/held/pause")
     window.served.send("Go [[delay 0.2]] [[tokens 500]]", "run")
     window.served.send("queued", "run")
     places = {
@@ -44,8 +51,10 @@ def test_axe_finds_nothing_on_any_page(
         "/?list": ".list .item",
         "/c/rich": ".message.agent >> nth=2",
         "/c/ask": ".approval",
+        "/c/clarify": ".choices",
+        "/c/held": "text=Paused. /resume",
         "/c/run": ".queue li",
-        "/overview": ".tier",
+        "/overview": ".state.paused",
         "/usage": ".rows td >> nth=0",
         "/jobs?state=all": ".rows td >> nth=0",
         "/jobs?state=aside": ".filters",

@@ -213,16 +213,35 @@ def test_any_words_answer_a_question(window: Window) -> None:
     expect(page.locator(".approval")).to_have_count(0)
 
 
+def test_what_a_question_asks_is_shown_once_and_what_is_written_answers_it(window: Window) -> None:
+    window.served.send(ASKED.replace("\n", ""), "ask")
+    page = window.go("/c/ask")
+    expect(page.locator(".approval")).to_be_visible()
+    call = page.locator(".card[data-call]")
+    expect(call).to_contain_text("waits for you")
+    expect(call).not_to_have_attribute("open", "")
+    expect(window.box).to_have_attribute("placeholder", "Write your answer")
+    window.stack.read_questions()
+    window.box.fill("dark blue")
+    expect(window.button("Steer")).to_have_count(0)
+    expect(window.button("Pause")).to_have_count(0)
+    page.locator(".composer").get_by_role("button", name="Answer").click()
+    expect(window.answers).to_contain_text("The user answered: dark blue")
+
+
 def test_a_turn_is_paused_guided_and_goes_on(window: Window) -> None:
     page = window.go()
     window.say('[[tool look {"seconds": 3}]] [[next]] [[tool look {}]] work')
     window.button("Pause").click()
-    expect(window.button("Resume")).to_be_visible(timeout=15_000)
-    expect(page.locator(".answering")).to_contain_text("Paused")
+    expect(page.locator(".answering")).to_contain_text("Pauses after this step")
+    expect(window.button("Pause")).to_have_count(0)
+    expect(page.locator(".answering")).to_have_text("Paused")
+    expect(page.locator(".list .busy")).to_have_text("paused")
     assert violations(page) == []
     window.box.fill("use tabs")
     window.button("Steer").click()
     expect(window.queue).to_contain_text("use tabs")
+    expect(page.get_by_text("/steer use tabs")).to_have_count(0)
     window.button("Resume").click()
     expect(window.answers).to_contain_text("echo: use tabs", timeout=15_000)
 

@@ -47,3 +47,33 @@ def test_a_list_from_right_to_left_has_its_numbers_on_the_page(window: Window) -
     window.go("/c/c")
     expect(window.answers.get_by_role("list")).to_have_css("direction", "rtl")
     expect(window.answers.locator("blockquote")).to_have_css("direction", "rtl")
+
+
+def test_what_is_written_while_an_answer_runs_has_room_beside_its_buttons(
+    opening: Opening,
+) -> None:
+    window = opening(390)
+    window.stack.start()
+    window.served.send("Go [[delay 0.1]] [[tokens 500]]", "c")
+    page = window.go("/c/c")
+    expect(page.locator(".growing")).to_be_visible()
+    window.box.fill("use tabs and no spaces")
+    for name in ("Steer", "Pause", "Stop", "Queue"):
+        expect(window.button(name)).to_be_in_viewport(ratio=1)
+    written = window.box.bounding_box()
+    assert written is not None
+    assert written["width"] > 250
+    window.button("Stop").click()
+
+
+def test_questions_make_the_overview_no_longer_than_they_are(opening: Opening) -> None:
+    """What is only for screen readers stood below everything, on an empty page."""
+    window = opening(390)
+    window.stack.start()
+    asks = '{"questions": [{"question": "Which?", "choices": ["red"]}]}'
+    for name in ("one", "two", "three"):
+        window.served.send(f"[[tool clarify {asks}]] go", name)
+    page = window.go("/overview")
+    expect(page.locator(".approval")).to_have_count(3)
+    height = page.evaluate("document.documentElement.scrollHeight")
+    assert height == page.evaluate("innerHeight")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 from playwright.sync_api import expect
@@ -39,6 +40,74 @@ def test_an_approval_is_answered_from_the_overview(window: Window) -> None:
     expect(page.locator(".approval")).to_have_count(0)
     window.go("/c/ask")
     expect(window.answers).to_contain_text("done call")
+
+
+def _clarifying(*questions: dict[str, object]) -> str:
+    return f"[[tool clarify {json.dumps({'questions': list(questions)})}]] go"
+
+
+COLOUR: dict[str, object] = {"question": "Which \u05e6\u05d1\u05e2?", "choices": ["red", 'the "B"']}
+
+
+def test_a_question_is_answered_by_a_choice_from_the_overview(window: Window) -> None:
+    window.served.send(_clarifying(COLOUR), "ask")
+    page = window.go("/overview")
+    card = page.locator(".approval")
+    expect(card).to_contain_text("habakkuk asks")
+    expect(card).to_contain_text("Time left")
+    expect(page.locator(".lead")).to_have_text("1 waits for an answer of yours.")
+    card.get_by_role("button", name='the "B"').click()
+    expect(card).to_have_count(0)
+    expect(page.locator("#approvals")).to_be_hidden()
+    window.go("/c/ask")
+    expect(window.answers).to_contain_text('The user answered: the "B"')
+
+
+def test_several_questions_are_answered_by_words_that_outlive_a_refresh(window: Window) -> None:
+    window.served.send(_clarifying(COLOUR, {"question": "And how many?"}), "ask")
+    page = window.go("/overview")
+    card = page.locator(".approval")
+    expect(card.get_by_role("listitem").filter(has_text="A. red")).not_to_have_count(0)
+    expect(card.get_by_role("button")).to_have_count(1)
+    words = card.get_by_label("Your answer")
+    words.fill("A, and three")
+    page.locator("#theme").focus()
+    window.served.send("Go [[delay 0.1]] [[tokens 500]]", "run")
+    expect(page.locator(".lead")).to_contain_text("1 turn runs")
+    expect(words).to_have_value("A, and three")
+    words.press("Enter")
+    expect(card).to_have_count(0)
+    window.go("/c/ask")
+    expect(window.answers).to_contain_text("The user answered: A, and three")
+    window.served.client.post("/api/chat/run/stop")
+
+
+def test_a_question_that_was_answered_elsewhere_goes_from_the_overview(window: Window) -> None:
+    window.served.send(_clarifying(COLOUR), "ask")
+    page = window.go("/overview")
+    card = page.locator(".approval")
+    expect(card).to_be_visible()
+    page.route("**/overview", lambda route: route.abort())
+    (question,) = window.stack.container.questions.open(window.stack.owner)
+    window.stack.container.questions.answer(window.stack.owner, question.id, "blue")
+    card.get_by_role("button", name="red").click()
+    expect(page.locator("#notes")).to_contain_text("answered already")
+    page.unroute("**/overview")
+    expect(card).to_have_count(0)
+
+
+def test_a_paused_turn_is_resumed_from_the_overview(window: Window) -> None:
+    window.served.send('[[tool look {"seconds": 1.5}]] [[next]] work', "c")
+    until(lambda: window.stack.trace("looks.log"))
+    window.served.client.post("/api/chat/c/pause")
+    page = window.go("/overview")
+    expect(page.locator(".lead")).to_have_text("1 is paused.")
+    expect(page.get_by_role("heading", name="Paused")).to_be_visible()
+    expect(page.locator(".rows .state")).to_have_text("paused")
+    page.get_by_role("button", name=re.compile("^Resume")).click()
+    expect(page.get_by_role("heading", name="Paused")).to_have_count(0)
+    window.go("/c/c")
+    expect(window.answers).to_have_count(1)
 
 
 def test_the_overview_names_what_is_wrong_and_what_to_do(opening: Opening) -> None:

@@ -18,7 +18,7 @@ from tests.fakes.stack import until
 
 # What stands in the places for text, looked at as the browser understood it.
 _FOUND = """() => {
-  const places = '.prose, .said, .plain, .cut, .hit, h1, td, .aside, pre';
+  const places = '.prose, .said, .plain, .cut, .hit, h1, td, .aside, pre, bdi, .asked, .approval p';
   const all = [...document.querySelectorAll(places)].flatMap((place) => [
     ...place.querySelectorAll('*')]);
   const bad = 'script,iframe,img,object,embed,link,style,form,input,video,audio,base,meta,template';
@@ -38,6 +38,7 @@ _STORED = text("""
     FROM conversations c, unnest(CAST(:attacks AS text[])) WITH ORDINALITY AS a(body, n),
          generate_series(0, 1) AS of
 """)
+_ASKED = text("UPDATE waits SET payload = CAST(:payload AS jsonb)")
 
 
 def _is_harmless(page: Page) -> dict[str, Any]:
@@ -140,4 +141,30 @@ def test_attacks_in_file_names_are_text(window: Window) -> None:
     window.ask(f'[[tool list_dir {{"path": "."}}]] [[tool read_file {hostile}]] go')
     page.locator(".card summary").first.click()
     expect(page.locator(".card .plain").last).to_be_visible()
+    _is_harmless(page)
+
+
+def test_attacks_in_questions_are_text_and_are_answered_as_they_are(window: Window) -> None:
+    """As buttons whose press carries them, in lists, and as what is asked."""
+    window.served.send('[[tool clarify {"questions": [{"question": "Which?"}]}]] go', "c")
+    page = window.go("/overview")
+    expect(page.locator(".approval")).to_be_visible()
+    half = len(ATTACKS) // 2
+    shapes = [
+        [{"question": ATTACKS[0], "choices": some}] for some in (ATTACKS[:half], ATTACKS[half:])
+    ]
+    shapes.append([{"question": attack, "choices": [attack]} for attack in ATTACKS])
+    for questions in shapes:
+        payload = json.dumps({"questions": questions})
+        window.stack.container.database.run(_ASKED, payload=payload)
+        for path in ("/overview", "/c/c"):
+            window.go(path)
+            expect(page.locator(".approval")).to_contain_text("__hit")
+            _is_harmless(page)
+    window.stack.container.database.run(_ASKED, payload=json.dumps({"questions": shapes[0]}))
+    window.go("/overview")
+    page.locator(".choices button").first.click()
+    expect(page.locator(".approval")).to_have_count(0)
+    window.go("/c/c")
+    expect(page.locator(".message.user .said").last).to_have_text(ATTACKS[0])
     _is_harmless(page)

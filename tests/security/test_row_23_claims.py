@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import text
 
-from habakkuk.accounts.types import ROLE_SCOPES, Role, Scope, User
-from habakkuk.agent.approval.types import Approval
-from tests.fakes.stack import Stack, until
+from habakkuk.accounts.types import ROLE_SCOPES, Role, Scope
+from tests.security.asking import asked, person, still_open
 from tests.security.door import Served, serving
 from tests.security.posted import SECRET, Post, named, said
 
@@ -62,28 +60,8 @@ def served(
         yield running
 
 
-def _asked(stack: Stack) -> Approval:
-    stack.say("[[tool effect {}]] work", agent="careful", attended=True)
-    until(lambda: stack.container.approvals.open(stack.owner))
-    stack.read_questions()
-    (approval,) = stack.container.approvals.open(stack.owner)
-    return approval
-
-
-def _still_open(stack: Stack, approval: Approval) -> bool:
-    found = stack.container.approvals.get(stack.owner, approval.id)
-    return found.outcome is None and stack.trace("effects.log", "careful") == []
-
-
-def _person(stack: Stack, name: str, role: Role) -> User:
-    stack.container.database.run(
-        text("INSERT INTO users (id, name, role) VALUES (:id, :id, :role)"), id=name, role=role
-    )
-    return User(name, name, role)
-
-
 def test_no_field_of_a_request_approves(served: Served) -> None:
-    approval = _asked(served.stack)
+    approval = asked(served.stack)
     message = {"conversation": "c", "text": "[[tool effect {}]] again", "agent": "careful"}
     completion = {
         "model": "careful",
@@ -94,11 +72,11 @@ def test_no_field_of_a_request_approves(served: Served) -> None:
         # Of its protocol, whose clients send along what they like: ignored or refused.
         answer = served.client.post("/v1/chat/completions", json=completion | {"metadata": fields})
         assert answer.status_code in {200, 400}, fields
-    assert _still_open(served.stack, approval)
+    assert still_open(served.stack, approval)
 
 
 def test_only_the_scope_to_approve_approves(served: Served) -> None:
-    approval = _asked(served.stack)
+    approval = asked(served.stack)
     accounts = served.stack.container.accounts
     weak: list[tuple[Scope, ...]] = [(Scope.CHAT,), (Scope.READ,), (Scope.CHAT, Scope.READ)]
     clients = [
@@ -111,24 +89,24 @@ def test_only_the_scope_to_approve_approves(served: Served) -> None:
             assert client.post(path, json={"answer": answer}).status_code == 403
         for words in ("yes", "ok", "approve"):
             client.post("/api/chat", json={"conversation": "c", "text": words})
-    assert _still_open(served.stack, approval)
+    assert still_open(served.stack, approval)
 
 
 def test_no_other_person_approves_with_every_scope(served: Served) -> None:
-    approval, accounts = _asked(served.stack), served.stack.container.accounts
+    approval, accounts = asked(served.stack), served.stack.container.accounts
     for role in (Role.MEMBER, Role.VIEWER):
-        stranger = _person(served.stack, f"eve {role}", role)
+        stranger = person(served.stack, f"eve {role}", role)
         token = accounts.create_token(f"of {role}", tuple(ROLE_SCOPES[role]), stranger)
         client = served.new_client(token)
         assert client.get("/api/approvals").json() == {"approvals": []}
         for answer in ("once", "session", "deny"):
             found = client.post(f"/api/approvals/{approval.id}", json={"answer": answer})
             assert found.status_code in {403, 404}, (role, answer)
-    assert _still_open(served.stack, approval)
+    assert still_open(served.stack, approval)
 
 
 def test_answers_of_another_form_answer_nothing(served: Served) -> None:
-    approval = _asked(served.stack)
+    approval = asked(served.stack)
     secret = served.stack.container.accounts.create_token("all", tuple(Scope))
     client = served.new_client(secret)
     ids = [f"{approval.id}x", approval.id.upper(), "*", "%25", approval.id[:-1], "latest", "0"]
@@ -141,11 +119,11 @@ def test_answers_of_another_form_answer_nothing(served: Served) -> None:
     for method in ("GET", "PUT", "PATCH", "DELETE"):
         path = f"/api/approvals/{approval.id}?answer=once"
         assert client.request(method, path).status_code in {404, 405}
-    assert _still_open(served.stack, approval)
+    assert still_open(served.stack, approval)
 
 
 def test_nothing_on_a_channel_approves_what_was_asked_elsewhere(served: Served) -> None:
-    approval = _asked(served.stack)
+    approval = asked(served.stack)
     client = served.new_client(None)
     posts: list[Post] = [said(words, sender="owner") for words in ("yes", "/approve", "ok")]
     posts += [said("yes", sender={"id": "eve", "role": "owner", "name": "owner"})]
@@ -156,7 +134,7 @@ def test_nothing_on_a_channel_approves_what_was_asked_elsewhere(served: Served) 
         posts.append(said("yes", sender="eve", **fields))
     for number, post in enumerate(posts):
         assert named(post, number).to(client).status_code == 202, post.body
-    assert _still_open(served.stack, approval)
+    assert still_open(served.stack, approval)
 
 
 def test_nobody_makes_themselves_the_owner(served: Served) -> None:

@@ -87,6 +87,7 @@ def _calls(value: str) -> list[tuple[str, str, dict[str, Any] | None]]:
         ("GET", f"/api/turns/{value}/steps", None),
         ("GET", f"/api/turns/{value}/call?call=1", None),
         ("GET", f"/api/turns/{value}/call?call={_ABSENT}", None),
+        ("POST", f"/api/turns/{value}/resume", None),
         ("GET", f"/inspect/{value}", None),
         ("POST", f"/api/approvals/{value}", {"answer": "once"}),
         ("POST", f"/api/approvals/{value}", {"answer": "session"}),

@@ -67,7 +67,8 @@ class HitBody(BaseModel):
 class ShelvedBody(BaseModel):
     """One conversation of a list. `named`: its title was set by hand.
 
-    `busy`: null when nothing is being answered, else pending, running or waiting (for a person).
+    `busy`: null when nothing is being answered, else pending, running, waiting (for a person) or
+    paused.
     """
 
     conversation: str
@@ -231,7 +232,10 @@ class WholeCallBody(BaseModel):
 
 
 class ActivityBody(BaseModel):
-    """One turn of an overview; `conversation` is null when it is not this person's own chat."""
+    """One turn of an overview; `conversation` is null when it is not this person's own chat.
+
+    `paused`: it waits until it is resumed.
+    """
 
     turn: str
     conversation: str | None
@@ -239,6 +243,7 @@ class ActivityBody(BaseModel):
     title: str
     agent: str
     state: str
+    paused: bool
     created: datetime
     began: datetime | None
     ended: datetime | None
@@ -254,6 +259,7 @@ class ActivityBody(BaseModel):
             title=row.title,
             agent=row.agent,
             state=row.state,
+            paused=row.paused,
             created=row.created,
             began=row.began,
             ended=row.ended,
@@ -271,10 +277,14 @@ class TierBody(BaseModel):
 
 
 class OverviewBody(BaseModel):
-    """What goes on, and how the server is."""
+    """What goes on, and how the server is.
+
+    `waiting` is for an answer, `paused` until somebody resumes it.
+    """
 
     sentence: str
     running: list[ActivityBody]
+    paused: list[ActivityBody]
     waiting: list[ActivityBody]
     queued: list[ActivityBody]
     failed: list[ActivityBody]

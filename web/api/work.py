@@ -99,11 +99,19 @@ def overview(own: Principal) -> OverviewBody:
     """Return the overview as this person may see it."""
     alive, failed = container().conversations.activity(own)
     running = [row for row in alive if row.state == JobState.RUNNING]
-    waiting = [row for row in alive if row.state == JobState.WAITING]
+    paused = [row for row in alive if row.paused]
+    waiting = [row for row in alive if row.state == JobState.WAITING and not row.paused]
     queued = [row for row in alive if row.state == JobState.PENDING]
     return OverviewBody(
-        sentence=sentence(len(running), len(queued), len(waiting), len(failed)),
+        sentence=sentence(
+            running=len(running),
+            queued=len(queued),
+            paused=len(paused),
+            waiting=len(waiting),
+            failed=len(failed),
+        ),
         running=_shown(own, running),
+        paused=_shown(own, paused),
         waiting=_shown(own, waiting),
         queued=_shown(own, queued),
         failed=_shown(own, failed),
@@ -111,13 +119,15 @@ def overview(own: Principal) -> OverviewBody:
     )
 
 
-def sentence(running: int, queued: int, waiting: int, failed: int) -> str:
+def sentence(*, running: int, queued: int, paused: int, waiting: int, failed: int) -> str:
     """Return in one sentence what goes on."""
     parts = []
     if running:
         parts.append(f"{running} {_plural(running, 'turn runs', 'turns run')}")
     if queued:
         parts.append(f"{queued} {_plural(queued, 'is', 'are')} queued")
+    if paused:
+        parts.append(f"{paused} {_plural(paused, 'is', 'are')} paused")
     if waiting:
         parts.append(f"{waiting} {_plural(waiting, 'waits', 'wait')} for an answer of yours")
     if failed:

@@ -26,8 +26,10 @@ def check(output: str) -> None:
     Every fault is one line with its file, line and key, and the exit code is 3.
     """
     from habakkuk.llm.selection import select  # noqa: PLC0415 - not for --help
+    from habakkuk.search.registry import check as check_search  # noqa: PLC0415 - not for --help
 
     settings = read_settings()
+    check_search(settings.config.search)
     agents = select(settings).agents.values()
     path = settings.home / "config.yaml"
     if output == "json":

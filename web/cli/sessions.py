@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -111,11 +112,12 @@ def _provider_count(found: Inspection) -> str:
 @click.argument("session_id")
 def compact(session_id: str) -> None:
     """Sum up what is old in a session; nothing is deleted."""
-    from habakkuk.agent.compaction.handler import compaction_job  # noqa: PLC0415 - quick --help
+    from habakkuk.agent.asked import asked_job  # noqa: PLC0415 - quick --help
+    from habakkuk.agent.compaction.handler import COMPACT_KIND  # noqa: PLC0415 - quick --help
 
     with opened() as container:
         conversation = container.conversations.of_session(owner(container), session_id)
-        job = compaction_job(session_id, conversation.id)
+        job = asked_job(COMPACT_KIND, replace(conversation, session_id=session_id))
         with container.database.transaction() as work:
             container.jobs.enqueue(work, job)
     click.echo(f"Queued as job {job.id}; what became of it stands in the conversation.")

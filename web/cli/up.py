@@ -31,6 +31,7 @@ def command(
     from habakkuk.core.config.settings import load_settings  # noqa: PLC0415 - not for --help
     from habakkuk.ops.choice import Wanted, offer_server  # noqa: PLC0415 - not for --help
     from habakkuk.ops.terminal import terminal_console  # noqa: PLC0415 - not for --help
+    from habakkuk.search.registry import check  # noqa: PLC0415 - not for --help
 
     if no_local_model and local_model:
         raise click.UsageError("--no-local-model and --local-model exclude each other")
@@ -38,6 +39,7 @@ def command(
         bundled=not no_local_model, file=local_model.absolute() if local_model else None
     )
     settings = load_settings()
+    check(settings.config.search)
     console = terminal_console(settings)
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     settings = offer_server(settings, wanted, _ask if at_terminal else None)

@@ -25,7 +25,18 @@ POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-_STYLES = ("tokens", "base", "shell", "list", "chat", "prose", "cards", "tables", "inspect")
+_STYLES = (
+    "tokens",
+    "base",
+    "shell",
+    "list",
+    "chat",
+    "composer",
+    "prose",
+    "cards",
+    "tables",
+    "inspect",
+)
 _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 
 

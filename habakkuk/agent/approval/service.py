@@ -35,7 +35,7 @@ class Approvals:
     def get(self, user: User, approval_id: str) -> Approval:
         """Return a question that the person may answer or answered. Raises NotFound."""
         approval = store.get(self._database, approval_id)
-        if approval is None or not may_answer(user, approval):
+        if approval is None or not user.decides_for(approval.user_id):
             raise NotFound(f"there is no approval {approval_id!r}")
         return approval
 
@@ -73,13 +73,6 @@ class Approvals:
         """
         with self._database.transaction() as work:
             self._jobs.resolve(work, wait_id, UNDELIVERED, {"reason": clean(reason)})
-
-
-def may_answer(user: User, approval: Approval) -> bool:
-    """Whether this person may answer: the one who asked for the turn, or an owner."""
-    if user.role is Role.OWNER:
-        return True
-    return user.role is Role.MEMBER and approval.user_id == user.id
 
 
 def read_words(text: str) -> tuple[Answer, str] | None:

@@ -8,11 +8,13 @@ from dataclasses import replace
 from habakkuk.accounts.types import Role, User
 from habakkuk.agent.clarify import store
 from habakkuk.agent.clarify.types import Question
+from habakkuk.agent.heard import Said, tell_of
 from habakkuk.conversations.store import addresses, chat
 from habakkuk.conversations.types import Author, ChatState, NewChatMessage
 from habakkuk.core.errors import Conflict, Invalid, NotFound
 from habakkuk.core.text import clean
 from habakkuk.db.engine import Database, Work
+from habakkuk.hooks.service import Hooks
 from habakkuk.jobs.service import Jobs
 from habakkuk.tools.asking import ANSWERED
 
@@ -22,10 +24,11 @@ _OVER = "this was answered already, or its time is over"
 class Questions:
     """The questions of this server."""
 
-    def __init__(self, database: Database, jobs: Jobs) -> None:
-        """Use the pool and the jobs of this process."""
+    def __init__(self, database: Database, jobs: Jobs, hooks: Hooks) -> None:
+        """Use the pool, the jobs and the hooks of this process."""
         self._database = database
         self._jobs = jobs
+        self._hooks = hooks
 
     def open(self, user: User) -> Sequence[Question]:
         """Return the open questions that the person may answer, oldest first."""
@@ -34,7 +37,7 @@ class Questions:
     def get(self, user: User, question_id: str) -> Question:
         """Return a question that the person may answer or answered. Raises NotFound."""
         question = store.get(self._database, question_id)
-        if question is None or not may_answer(user, question):
+        if question is None or not user.decides_for(question.user_id):
             raise NotFound(f"there is no question {question_id!r}")
         return question
 
@@ -48,26 +51,20 @@ class Questions:
         if not said.strip():
             raise Invalid("the answer is empty")
         with self._database.transaction() as work:
-            addresses.lock_by_id(work, question.conversation_id)
-            if not self.answer_in(work, user, question, said):
+            found = addresses.lock_by_id(work, question.conversation_id)
+            if found is None or not self.answer_in(work, user, question, said):
                 raise Conflict(_OVER)
             row = NewChatMessage(
                 Author.USER, said, ChatState.TAKEN, user_id=user.id, turn_id=question.turn_id
             )
             chat.add(work, question.conversation_id, row)
+        tell_of(self._hooks, Said(found.address, found.id, question.turn_id, user.id, said))
         return replace(question, outcome=ANSWERED)
 
     def answer_in(self, work: Work, user: User, question: Question, text: str) -> bool:
         """Answer inside a transaction that holds the conversation's lock; False when it is over.
 
-        The caller writes the row of the answer.
+        The caller writes the row of the answer, and tells the hooks of it.
         """
         store.name(work, question.conversation_id, None)
         return self._jobs.resolve(work, question.id, ANSWERED, {"by": user.id, "text": text})
-
-
-def may_answer(user: User, question: Question) -> bool:
-    """Whether this person may answer: the one whose turn asks, or an owner."""
-    if user.role is Role.OWNER:
-        return True
-    return user.role is Role.MEMBER and question.user_id == user.id

@@ -47,6 +47,7 @@ def rests(run: TurnRun, step: int) -> bool:
                 _PAUSED,
                 ChatState.SENT,
                 ChatKind.EVENT,
+                {"paused": True},
                 turn_id=turn.id,
                 target=turn.target,
             )

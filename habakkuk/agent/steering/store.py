@@ -22,13 +22,12 @@ from habakkuk.jobs.types import NewJob, Queue
 PAUSE = "pause"
 
 _BEGUN = text("""
-    SELECT t.id, t.user_id, j.state,
+    SELECT t.id, t.session_id, t.user_id, j.state,
            (SELECT w.id FROM waits w WHERE w.job_id = t.id AND w.kind = 'pause'
             AND w.resolved_at IS NULL LIMIT 1) AS pause
     FROM turns t JOIN jobs j ON j.id = t.id
     WHERE t.conversation_id = :conversation_id AND t.ended IS NULL AND t.began IS NOT NULL
       AND j.state IN ('pending', 'running', 'waiting') AND NOT j.cancel_requested
-      AND (CAST(:session_id AS text) IS NULL OR t.session_id = :session_id)
     ORDER BY j.seq
 """)
 _STEER = text("UPDATE conversations SET steered = :turn_id WHERE id = :conversation_id")
@@ -74,6 +73,7 @@ class Begun:
     """A turn that has begun and not ended. `pause` is its open pause."""
 
     id: str
+    session_id: str
     user_id: str | None
     state: str
     pause: str | None
@@ -87,10 +87,10 @@ class News:
     paused: bool
 
 
-def begun(work: Work, conversation_id: str, session_id: str | None = None) -> list[Begun]:
-    """Return the turns of a conversation, or of one session, that have begun and go on."""
-    rows = work.execute(_BEGUN, conversation_id=conversation_id, session_id=session_id)
-    return [Begun(row.id, row.user_id, row.state, row.pause) for row in rows]
+def begun(work: Work, conversation_id: str) -> list[Begun]:
+    """Return the turns of a conversation that have begun and go on."""
+    rows = work.execute(_BEGUN, conversation_id=conversation_id)
+    return [Begun(row.id, row.session_id, row.user_id, row.state, row.pause) for row in rows]
 
 
 def steer(work: Work, conversation_id: str, turn_id: str) -> None:

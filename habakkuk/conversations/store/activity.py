@@ -8,6 +8,7 @@ from datetime import datetime
 
 from sqlalchemy import text
 
+from habakkuk.conversations.store.steps import PAUSED
 from habakkuk.db.engine import Database
 
 _MOST = 50
@@ -19,7 +20,7 @@ _TITLE = """
 """
 _COLUMNS = f"""
     t.id, t.conversation_id, c.channel, c.chat, c.user_id, {_TITLE} AS title, t.agent, j.state,
-    t.created, t.began, j.finished AS ended, j.error
+    {PAUSED} AS paused, t.created, t.began, j.finished AS ended, j.error
 """
 _FROM = """
     FROM jobs j JOIN turns t ON t.id = j.id
@@ -40,7 +41,10 @@ _FAILED = text(f"""
 
 @dataclass(frozen=True)
 class Activity:
-    """One turn as an overview shows it; `state` is its job's."""
+    """One turn as an overview shows it; `state` is its job's.
+
+    `paused`: it waits because a person paused it.
+    """
 
     id: str
     conversation_id: str
@@ -50,6 +54,7 @@ class Activity:
     title: str
     agent: str
     state: str
+    paused: bool
     created: datetime
     began: datetime | None
     ended: datetime | None

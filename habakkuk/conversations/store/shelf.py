@@ -8,6 +8,7 @@ from datetime import datetime
 
 from sqlalchemy import text
 
+from habakkuk.conversations.store.steps import PAUSED
 from habakkuk.db.engine import Database, Work
 from habakkuk.db.statements import Row
 
@@ -27,8 +28,9 @@ _TITLE = """
 _COLUMNS = f"""
     c.id, c.chat, c.agent, c.session_id, c.archived, c.next_seq - 1 AS last_seq, c.updated,
     c.title IS NOT NULL AS named, {_TITLE} AS title,
-    (SELECT max(j.state) FROM jobs j WHERE j.serial_key = 's:' || c.session_id
-     AND j.state IN ('pending', 'running', 'waiting')) AS busy
+    (SELECT CASE WHEN {PAUSED} THEN 'paused' ELSE j.state END FROM jobs j
+     WHERE j.serial_key = 's:' || c.session_id AND j.state IN ('pending', 'running', 'waiting')
+     ORDER BY j.state DESC LIMIT 1) AS busy
 """
 _OWN = "c.channel = :channel AND c.user_id = :user_id"
 _LIST = text(f"""
@@ -93,7 +95,7 @@ class Shelved:
     """One conversation of a list.
 
     `title` is None before the first message, `named` says that it was set by hand. `busy` is None
-    when nothing is being answered, else pending, running or waiting (for a person).
+    when nothing is being answered, else pending, running, waiting (for a person) or paused.
     """
 
     id: str

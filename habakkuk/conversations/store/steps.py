@@ -16,18 +16,19 @@ from habakkuk.db.statements import Row
 # What one call may show in a list; the whole is looked up by itself.
 _SHOWN = 4000
 
-_PAUSED = """
+# Of a turn's job `j`.
+PAUSED = """
     (j.state = 'waiting' AND EXISTS (
         SELECT 1 FROM waits w
-        WHERE w.job_id = t.id AND w.kind = 'pause' AND w.resolved_at IS NULL))
+        WHERE w.job_id = j.id AND w.kind = 'pause' AND w.resolved_at IS NULL))
 """
 _TURNS = text(f"""
-    SELECT t.id, t.outcome, t.began, t.ended, j.state, {_PAUSED} AS paused
+    SELECT t.id, t.outcome, t.began, t.ended, j.state, {PAUSED} AS paused
     FROM turns t LEFT JOIN jobs j ON j.id = t.id
     WHERE t.conversation_id = :conversation_id AND t.id = ANY(:ids)
 """)
 _OPEN = text(f"""
-    SELECT t.id, t.outcome, t.began, t.ended, j.state, {_PAUSED} AS paused
+    SELECT t.id, t.outcome, t.began, t.ended, j.state, {PAUSED} AS paused
     FROM jobs j JOIN turns t ON t.id = j.id
     WHERE j.serial_key = 's:' || CAST(:session_id AS text)
       AND j.state IN ('pending', 'running', 'waiting') AND t.conversation_id = :conversation_id

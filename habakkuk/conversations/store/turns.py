@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sqlalchemy import text
 
 from habakkuk.conversations.types import Author, ChatKind, ChatMessage, ChatState, Outcome, Turn
@@ -42,14 +44,13 @@ _REOPEN = text("""
            began = CASE WHEN began IS NULL THEN NULL ELSE now() END
     WHERE id = :id
 """)
-_OPEN = text("""
-    SELECT t.id, j.state FROM turns t JOIN jobs j ON j.id = t.id
+_ANSWERS = text("""
+    SELECT 1 FROM turns t JOIN jobs j ON j.id = t.id
     WHERE t.session_id = :session_id AND t.ended IS NULL
-      AND j.state IN ('pending', 'running', 'waiting')
-    ORDER BY j.seq
+      AND j.state IN ('pending', 'running', 'waiting') LIMIT 1
 """)
-_OPEN_ANYWHERE = text("""
-    SELECT t.id, j.state FROM turns t JOIN jobs j ON j.id = t.id
+_OPEN = text("""
+    SELECT t.id, t.session_id, t.user_id, j.state FROM turns t JOIN jobs j ON j.id = t.id
     WHERE t.conversation_id = :conversation_id AND t.ended IS NULL
       AND j.state IN ('pending', 'running', 'waiting')
     ORDER BY j.seq
@@ -58,6 +59,16 @@ _RUNS_FOR = text("""
     SELECT t.id FROM jobs j JOIN turns t ON t.id = j.id
     WHERE j.state = 'running' AND t.agent = :agent AND t.ended IS NULL LIMIT 1
 """)
+
+
+@dataclass(frozen=True)
+class OpenTurn:
+    """A turn that has not ended; `state` is its job's."""
+
+    id: str
+    session_id: str
+    user_id: str | None
+    state: str
 
 
 def get(database: Database, turn_id: str) -> Turn | None:
@@ -124,20 +135,18 @@ def is_tainted(database: Database, turn_id: str) -> bool:
     return bool(rows and rows[0].tainted)
 
 
-def open_turns(database: Database, session_id: str) -> list[tuple[str, str]]:
-    """Return (turn, job state) of the session's turns that have not ended, in order."""
-    return [(row.id, row.state) for row in database.run(_OPEN, session_id=session_id)]
+def answers(database: Database, session_id: str) -> bool:
+    """Return whether any turn of a session has not ended."""
+    return bool(database.run(_ANSWERS, session_id=session_id))
 
 
-def open_turns_in(work: Work, session_id: str) -> list[tuple[str, str]]:
-    """Return the same inside a transaction."""
-    return [(row.id, row.state) for row in work.execute(_OPEN, session_id=session_id)]
+def open_in(work: Work, conversation_id: str) -> list[OpenTurn]:
+    """Return the turns of a conversation that have not ended, of all its sessions, in order.
 
-
-def open_anywhere_in(work: Work, conversation_id: str) -> list[tuple[str, str]]:
-    """Return the same of all sessions of a conversation: /new leaves running turns behind."""
-    rows = work.execute(_OPEN_ANYWHERE, conversation_id=conversation_id)
-    return [(row.id, row.state) for row in rows]
+    /new leaves running turns behind.
+    """
+    rows = work.execute(_OPEN, conversation_id=conversation_id)
+    return [OpenTurn(row.id, row.session_id, row.user_id, row.state) for row in rows]
 
 
 def runs_for(work: Work, agent: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
+from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any, get_args
@@ -17,6 +17,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from habakkuk.core.config.schema import Config
 from habakkuk.core.config.shape import check_shape
 from habakkuk.core.errors import ConfigurationError
+from habakkuk.core.nearest import advice
 
 _MAX_BYTES = 256 * 1024
 # More of them nobody reads at once.
@@ -111,10 +112,8 @@ def _explain(fault: ErrorDetails, tree: CommentedMap, name: str) -> str:
     path = tuple(part for part in fault["loc"] if part != "[key]")
     place = f"{name}:{_line(tree, path)}: {'.'.join(str(p) for p in path)}"
     if fault["type"] == "extra_forbidden":
-        known = _known_keys(path[:-1])
-        near = difflib.get_close_matches(str(path[-1]), known, n=1, cutoff=0.5)
-        advice = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(sorted(known))}"
-        return f"{place}: unknown key; {advice}"
+        known = sorted(_known_keys(path[:-1]))
+        return f"{place}: unknown key; {advice(str(path[-1]), known, 'known keys')}"
     message = fault["msg"].removeprefix("Value error, ")
     found = "" if _SECRETIVE.intersection(path) else f" (found {fault['input']!r:.80})"
     return f"{place}: {message[0].lower()}{message[1:]}{found}"
@@ -137,6 +136,15 @@ def _known_keys(path: tuple[int | str, ...]) -> list[str]:
     return []
 
 
+def _agents_meant(config: Config) -> Iterator[tuple[tuple[int | str, ...], str]]:
+    """Yield where an agent is named, and the name."""
+    for agent in config.budgets.agents:
+        yield ("budgets", "agents", agent), agent
+    for secret, settings in config.secrets.items():
+        for number, agent in enumerate(settings.agents):
+            yield ("secrets", secret, "agents", number), agent
+
+
 def _check_references(config: Config, tree: CommentedMap, name: str) -> None:
     if not config.agents:
         raise ConfigurationError(
@@ -148,13 +156,14 @@ def _check_references(config: Config, tree: CommentedMap, name: str) -> None:
             f"{name}:{line}: default_agent: {config.default_agent!r} is not among the agents"
             f" ({', '.join(config.agents)})"
         )
-    for agent in config.budgets.agents:
-        if agent not in config.agents:
-            line = _line(tree, ("budgets", "agents", agent))
-            raise ConfigurationError(
-                f"{name}:{line}: budgets.agents.{agent}: there is no such agent"
-                f" ({', '.join(config.agents)})"
-            )
+    nobody = [
+        f"{name}:{_line(tree, path)}: {'.'.join(map(str, path))}: there is no agent {agent!r};"
+        f" {advice(agent, config.agents, 'the agents are')}"
+        for path, agent in _agents_meant(config)
+        if agent not in config.agents
+    ]
+    if nobody:
+        raise ConfigurationError("\n".join(nobody[:_MOST_FAULTS]))
     try:
         ZoneInfo(config.timezone)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:

@@ -74,6 +74,12 @@ class Job(Base):
         ),
         Index("jobs_key_alive", "serial_key", "seq", postgresql_where=text(_ALIVE)),
         Index("jobs_running", "id", postgresql_where=text("state = 'running'")),
+        # Every call that changes a workspace asks whether one is at work there.
+        Index(
+            "jobs_undos_alive",
+            "id",
+            postgresql_where=text("kind = 'undo' AND state IN ('pending', 'running')"),
+        ),
         Index("jobs_ended", "state", "finished", postgresql_where=text("finished IS NOT NULL")),
     )
 

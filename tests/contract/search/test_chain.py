@@ -11,6 +11,7 @@ import pytest
 
 from habakkuk.core.clock import Clock
 from habakkuk.core.config.schema import SearchConfig
+from habakkuk.core.errors import ConfigurationError
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.search.service import Answer, Search, Unsearchable
 from habakkuk.tools.contract import ToolOutput
@@ -168,7 +169,6 @@ def test_when_the_time_for_all_is_over_nobody_is_asked_any_more(server: SearchSe
             "exa: its key is missing: set OTHER",
         ),
         ({"backends": ["searxng"]}, "searxng: it needs the url"),
-        ({"backends": ["bing"]}, "bing: there is none; there are: brave, ddgs, exa, searxng"),
         ({"backends": []}, "no search back-end is configured"),
     ],
 )
@@ -178,6 +178,17 @@ def test_one_that_cannot_be_asked_says_what_to_set(
     with pytest.raises(Unsearchable, match=why):
         ask(chain(server, config | {"keyless": False}, {}))
     assert server.asked == []
+
+
+def test_one_that_there_is_not_is_an_error_of_the_configuration(server: SearchServer) -> None:
+    config = {"backends": ["brave", "tavilly", {"backend": "bing"}]}
+    with pytest.raises(ConfigurationError) as caught:
+        chain(server, config)
+    assert str(caught.value).splitlines() == [
+        "search.backends.1: there is no search back-end 'tavilly'; did you mean 'tavily'?",
+        "search.backends.2: there is no search back-end 'bing'; there are: brave, ddgs, exa,"
+        " searxng, tavily",
+    ]
 
 
 def test_without_settings_pages_of_engines_are_read(server: SearchServer) -> None:

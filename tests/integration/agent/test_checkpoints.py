@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from habakkuk.conversations.types import ChatMessage
-from habakkuk.gateway.types import Admitted
 from habakkuk.ops.account import agent_user
 from habakkuk.tools.checkpoints.types import Checkpoint, Kind
 from tests.fakes.model_server import ModelServer
 from tests.fakes.stack import Points, Stack, until
 from tests.integration.agent.crashes import crashed, restart
+from tests.integration.agent.workspaces import notices, results, undone, workspace, writes
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -22,32 +20,8 @@ def _agent_user() -> None:
     agent_user()
 
 
-def workspace(stack: Stack) -> Path:
-    return stack.home / "agents/habakkuk/workspace"
-
-
-def writes(name: str, content: str) -> str:
-    given = json.dumps({"path": name, "content": content})
-    return f"[[tool write_file {given}]]"
-
-
 def kept(stack: Stack, agent: str = "habakkuk") -> list[Checkpoint]:
     return stack.container.checkpoints.all(agent)
-
-
-def notices(stack: Stack, admitted: Admitted) -> list[ChatMessage]:
-    return [row for row in stack.rows(admitted) if row.author == "system"]
-
-
-def undone(stack: Stack, said: int = 1) -> str:
-    """Say /undo and wait for what became of it."""
-    admitted = stack.say("/undo")
-    until(lambda: len(_results(stack, admitted)) >= said)
-    return _results(stack, admitted)[-1].body
-
-
-def _results(stack: Stack, admitted: Admitted) -> list[ChatMessage]:
-    return [row for row in notices(stack, admitted) if row.kind == "notice"]
 
 
 _ADDED = "*** Begin Patch\\n*** Add File: y\\n+y\\n*** End Patch"
@@ -126,17 +100,17 @@ def test_an_undo_that_was_killed_before_it_was_recorded_is_one(stack: Stack) -> 
     for number in "12":
         stack.reply(stack.say(writes("x", number)))
     stack.stop()
-    points = Points({"undo.restore.after": 1})
+    points = Points({"asked.done.after": 1})
     stack.start(points)
     admitted = stack.say("/undo")
-    crashed(stack, points, "undo.restore.after")
+    crashed(stack, points, "asked.done.after")
     assert (workspace(stack) / "x").read_text() == "1"
-    assert _results(stack, admitted) == []
+    assert results(stack, admitted) == []
     stack.free_all()
     stack.start()
-    until(lambda: _results(stack, admitted))
+    until(lambda: results(stack, admitted))
     assert (workspace(stack) / "x").read_text() == "1"
-    assert " x | 2 +-" in _results(stack, admitted)[0].body
+    assert " x | 2 +-" in results(stack, admitted)[0].body
 
 
 def test_undo_refuses_while_a_turn_runs(stack: Stack) -> None:

@@ -114,6 +114,62 @@ def test_a_message_that_comes_again_is_told_once(stack: Stack) -> None:
     assert [one["text"] for one in heard(stack, "message_in")].count("hello") == 1
 
 
+ASKED = '[[tool clarify {"questions": [{"question": "Which colour?"}]}]] go'
+
+
+def test_an_answer_to_a_question_is_told_whichever_way_it_came(stack: Stack) -> None:
+    stack.start()
+    for answers in (_in_the_list, _as_a_message):
+        admitted = stack.say(ASKED, attended=True)
+        until(lambda: stack.container.questions.open(stack.owner))
+        stack.read_questions()
+        answers(stack, f"red by {answers.__name__}")
+        stack.ended(admitted)
+        (said,) = heard_of(stack, f"red by {answers.__name__}")
+        assert (said["turn"], said["user"]) == (admitted.turn_id, stack.owner.id)
+        assert (said["channel"], said["chat"], said["subject"]) == ("web", "c", "web")
+
+
+def _in_the_list(stack: Stack, words: str) -> None:
+    (question,) = stack.container.questions.open(stack.owner)
+    stack.container.questions.answer(stack.owner, question.id, words)
+
+
+def _as_a_message(stack: Stack, words: str) -> None:
+    stack.say(words)
+
+
+def heard_of(stack: Stack, words: str) -> list[dict[str, Any]]:
+    """Return what a message with these words was told as, when it is."""
+
+    def found() -> list[dict[str, Any]]:
+        return [one for one in heard(stack, "message_in") if one["text"] == words]
+
+    until(found)
+    return found()
+
+
+def test_guidance_is_told_once_without_its_command(stack: Stack) -> None:
+    stack.start()
+    admitted = stack.say('[[tool look {"seconds": 1.5}]] [[next]] [[tool effect {}]] work')
+    until(lambda: stack.trace("looks.log"))
+    stack.say("/status")
+    for _ in range(2):
+        stack.say("/steer use tabs", remote_id="s1")
+    stack.reply(admitted)
+    (said,) = heard_of(stack, "use tabs")
+    assert said["turn"] == admitted.turn_id
+    assert [one["text"] for one in heard(stack, "message_in") if "/" in one["text"]] == []
+
+
+def test_guidance_with_nothing_running_is_told_as_the_message_that_it_is(stack: Stack) -> None:
+    stack.start()
+    admitted = stack.say("/steer hello")
+    stack.reply(admitted)
+    (said,) = heard_of(stack, "hello")
+    assert said["turn"] == admitted.turn_id
+
+
 def test_a_turn_that_goes_on_after_a_crash_tells_of_its_start_again(stack: Stack) -> None:
     stack.start(Points({"model.call.before": 1}))
     admitted = stack.say("hello")

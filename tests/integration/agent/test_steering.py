@@ -106,15 +106,63 @@ def test_guidance_that_comes_again_is_kept_once(stack: Stack) -> None:
 def test_another_members_words_are_no_guidance(stack: Stack) -> None:
     stack.start()
     admitted = _looking(stack)
-    stack.container.database.run(
-        sql("INSERT INTO users (id, name, role) VALUES ('user_2', 'other', 'member')")
-    )
-    other = User("user_2", "other", Role.MEMBER)
-    inbound = Inbound(Address("web", "web", "c"), other, "/steer use tabs", "api")
-    theirs = stack.container.gateway.admit(inbound)
+    theirs = _says(stack, _other(stack), "/steer use tabs")
     assert theirs.turn_id not in {None, admitted.turn_id}
     stack.reply(admitted)
     assert stack.reply(theirs).body == "echo: use tabs"
+
+
+def _other(stack: Stack) -> User:
+    stack.container.database.run(
+        sql("INSERT INTO users (id, name, role) VALUES ('user_2', 'other', 'member')")
+    )
+    return User("user_2", "other", Role.MEMBER)
+
+
+def _says(stack: Stack, user: User, words: str) -> Admitted:
+    return stack.container.gateway.admit(Inbound(Address("web", "web", "c"), user, words, "api"))
+
+
+@pytest.mark.parametrize("words", ["/stop", "/pause"])
+def test_another_member_neither_stops_nor_pauses_what_runs_for_somebody_else(
+    stack: Stack, words: str
+) -> None:
+    stack.start()
+    admitted = _looking(stack)
+    assert _says(stack, _other(stack), words).reply == (
+        "What is running here is for somebody else; only they or an owner decide about it."
+    )
+    assert "done" in stack.reply(admitted).body
+    assert _notices(stack, admitted) == []
+
+
+def test_another_member_does_not_resume_what_somebody_paused(stack: Stack) -> None:
+    stack.start()
+    admitted = _looking(stack)
+    stack.say("/pause")
+    _paused(stack, admitted)
+    assert _says(stack, _other(stack), "/resume").reply == (
+        "What is paused here is for somebody else; only they or an owner decide about it."
+    )
+    assert _state(stack, admitted) is JobState.WAITING
+    stack.say("/resume")
+    stack.reply(admitted)
+
+
+def test_each_person_stops_their_own_turn_and_an_owner_every_one(stack: Stack) -> None:
+    """The first that runs is the owner's: a member's /stop passes it over."""
+    stack.start()
+    first, other = stack.say("[[stall]] slow"), _other(stack)
+    until(lambda: stack.model.requests)
+    queued = _says(stack, other, "theirs")
+    assert _says(stack, other, "/stop").reply == "Stopping."
+    assert stack.ended(queued).outcome is Outcome.CANCELLED
+    second = _says(stack, other, "[[stall]] slow")
+    stack.say("/stop")
+    assert stack.ended(first).outcome is Outcome.CANCELLED
+    until(lambda: _state(stack, second) is JobState.RUNNING)
+    assert stack.say("/stop").reply == "Stopping."
+    assert stack.ended(second).outcome is Outcome.CANCELLED
 
 
 def test_guidance_can_be_taken_back_until_it_is_read(stack: Stack) -> None:

@@ -61,7 +61,7 @@ def test_two_hundred_waiting_turns_hold_no_thread_and_no_connection(stack: Stack
         stack.reply(admitted)
 
 
-@pytest.mark.parametrize("point", ["approval.ask.after", "job.park.after"])
+@pytest.mark.parametrize("point", ["question.ask.after", "job.park.after"])
 def test_an_answer_around_the_parking_is_never_lost(stack: Stack, point: str) -> None:
     points = Points({point: 1}, act=lambda: _answer_all(stack))
     stack.start(points)
@@ -91,7 +91,7 @@ def test_answers_that_race_with_the_parking_are_never_lost(stack: Stack) -> None
     assert len(stack.trace("effects.log", "careful")) == len(turns)
 
 
-@pytest.mark.parametrize("point", ["approval.ask.before", "approval.ask.after", "job.park.after"])
+@pytest.mark.parametrize("point", ["question.ask.before", "question.ask.after", "job.park.after"])
 def test_a_crash_around_the_question_asks_once(stack: Stack, point: str) -> None:
     stack.start(Points({point: 1}))
     admitted = stack.say(CALL, agent="careful", attended=True)

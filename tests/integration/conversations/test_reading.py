@@ -231,7 +231,7 @@ def test_the_first_end_of_a_turn_stands(database: Database, conversations: Conve
     assert reply.body == "the answer"
 
 
-def test_open_turns_are_listed_in_order(database: Database, conversations: Conversations) -> None:
+def test_open_turns_are_listed_in_order(database: Database) -> None:
     conversation = made(database)
     for number, state in enumerate(["running", "pending", "done"]):
         turn = turn_in(database, conversation, f"turn_{number}")
@@ -240,10 +240,15 @@ def test_open_turns_are_listed_in_order(database: Database, conversations: Conve
             id=turn,
             state=state,
         )
-    expected = [("turn_0", "running"), ("turn_1", "pending")]
-    assert list(conversations.open_turns("ses_c")) == expected
     with database.transaction() as work:
-        assert turns.open_turns_in(work, "ses_c") == expected
+        found = turns.open_in(work, conversation.id)
+    assert [(turn.id, turn.state) for turn in found] == [
+        ("turn_0", "running"),
+        ("turn_1", "pending"),
+    ]
+    assert turns.answers(database, "ses_c")
+    database.run(text("UPDATE jobs SET state = 'done'"))
+    assert not turns.answers(database, "ses_c")
 
 
 BLOCKS = (

@@ -10,7 +10,7 @@ from habakkuk.conversations.shelf import Shelf
 from habakkuk.conversations.store.shelf import Page, Shelved
 from habakkuk.conversations.types import Address
 from habakkuk.core.errors import Conflict, Invalid, NotFound
-from tests.fakes.stack import Stack
+from tests.fakes.stack import Stack, until
 
 
 @pytest.fixture
@@ -157,6 +157,17 @@ def test_what_is_being_answered_is_said(stack: Stack) -> None:
     stack.start()
     stack.ended(stack.say("y", "one"))
     assert [row.busy for row in listed(stack)] == [None]
+
+
+def test_what_a_person_paused_is_said_also_when_more_waits_behind_it(stack: Stack) -> None:
+    stack.start()
+    stack.say('[[tool look {"seconds": 1.5}]] [[next]] work', "one")
+    until(lambda: stack.trace("looks.log"))
+    stack.say("/pause", "one")
+    until(lambda: [row.busy for row in listed(stack)] == ["paused"])
+    stack.say("and then?", "one")
+    assert [row.busy for row in listed(stack)] == ["paused"]
+    stack.say("/stop", "one")
 
 
 def test_removal_is_refused_while_a_turn_is_alive(stack: Stack, shelf: Shelf) -> None:

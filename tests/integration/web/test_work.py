@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import text
 
 from habakkuk.accounts.types import Scope
+from habakkuk.conversations.types import Outcome
 from tests.fakes.stack import until
 from tests.integration.web.served import Served
 
@@ -22,7 +23,8 @@ def test_the_overview_of_an_idle_server(served: Served) -> None:
     served.stack.start()
     found = served.client.get("/api/overview").json()
     assert found["sentence"] == "Nothing runs and nothing waits for you."
-    assert [found[name] for name in ("running", "waiting", "queued", "failed")] == [[]] * 4
+    groups = ("running", "paused", "waiting", "queued", "failed")
+    assert [found[name] for name in groups] == [[]] * 5
     states = {tier["name"]: tier["state"] for tier in found["health"]}
     assert states == dict.fromkeys(("Database", "Redis", "Workers", "Model"), "ok")
 
@@ -45,6 +47,38 @@ def test_the_overview_says_what_runs_waits_and_failed(served: Served) -> None:
     assert "scripted 400" in found["failed"][0]["error"]
     for name in ("run", "run", "ask"):
         served.client.post(f"/api/chat/{name}/stop")
+
+
+def test_a_paused_turn_is_none_that_waits_for_an_answer_and_is_resumed_by_its_id(
+    served: Served,
+) -> None:
+    served.stack.start()
+    sent = served.send('[[tool look {"seconds": 1.5}]] [[next]] [[tool look {}]] work', "c")
+    until(lambda: served.stack.trace("looks.log"))
+    served.client.post("/api/chat/c/pause")
+    until(lambda: served.client.get("/api/overview").json()["paused"])
+    found = served.client.get("/api/overview").json()
+    assert found["sentence"] == "1 is paused."
+    assert [(row["turn"], row["paused"]) for row in found["paused"]] == [(sent["turn"], True)]
+    assert (found["waiting"], found["running"]) == ([], [])
+    path = f"/api/turns/{sent['turn']}"
+    assert served.client.post(f"{path}/resume").json() == {"done": "It goes on."}
+    assert served.client.get(path, params={"wait": 30}).json()["state"] == "ended"
+    again = served.client.post(f"{path}/resume")
+    assert (again.status_code, again.json()) == (202, {"done": "Nothing is paused here."})
+
+
+def test_the_owner_resumes_what_is_paused_on_a_channel(served: Served) -> None:
+    served.stack.start()
+    admitted = served.stack.say('[[tool look {"seconds": 1.5}]] [[next]] work', "a room")
+    until(lambda: served.stack.trace("looks.log"))
+    served.stack.say("/pause", "a room")
+    until(lambda: served.client.get("/api/overview").json()["paused"])
+    (row,) = served.client.get("/api/overview").json()["paused"]
+    # It is in no conversation that this API has an address for.
+    assert row["conversation"] is None
+    served.client.post(f"/api/turns/{row['turn']}/resume")
+    assert served.stack.ended(admitted).outcome is Outcome.ANSWERED
 
 
 def test_no_worker_is_a_fault_with_its_remedy(served: Served) -> None:

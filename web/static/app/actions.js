@@ -130,8 +130,15 @@ export function drop(mine) {
 }
 
 export const stop = () => attempt(() => post(`${chat(state.name.peek())}/stop`));
-export const pause = () => attempt(() => post(`${chat(state.name.peek())}/pause`));
-export const resume = () => attempt(() => post(`${chat(state.name.peek())}/resume`));
+export async function pause() {
+  const turn = state.running.peek()?.id;
+  if (await attempt(() => post(`${chat(state.name.peek())}/pause`))) state.pausing.value = turn;
+}
+
+export async function resume() {
+  if (await attempt(() => post(`${chat(state.name.peek())}/resume`))) state.pausing.value = null;
+}
+
 export const steer = (text) => attempt(() => post(`${chat(state.name.peek())}/steer`, { text }));
 export const retry = () => attempt(() => post(`${conversation(state.name.peek())}/retry`));
 

@@ -23,6 +23,7 @@ export function Composer({ agents }) {
   const begun = Boolean(state.running.value);
   // What is written next is the answer then.
   const asked = questions.value.some(({ turn }) => state.open.value.some(({ id }) => id === turn));
+  const held = state.paused.value || state.pauses.value;
   const invites = asked ? "Write your answer" : alive ? "Write; it waits for its turn" : "Write a message";
 
   useEffect(() => {
@@ -82,7 +83,7 @@ export function Composer({ agents }) {
       <${Queue} editing=${editing} onEdit=${setEditing} />
       <${Held} files=${files} onRemove=${(at) => setFiles(files.filter((_, n) => n !== at))} />
       <form
-        class=${over ? "composer over" : "composer"}
+        class=${["composer", over && "over", begun && "working"].filter(Boolean).join(" ")}
         onSubmit=${submit}
         onDragOver=${drag}
         onDragLeave=${() => setOver(false)}
@@ -101,15 +102,15 @@ export function Composer({ agents }) {
           onKeyDown=${key}
           onPaste=${paste}
         ></textarea>
-        ${begun && !empty && !files.length &&
+        ${begun && !asked && !empty && !files.length &&
         html`<button type="button" class="button touch" onClick=${guide} title="The agent reads it with its next step">
           <${Icon} name="arrow-up" />Steer
         </button>`}
-        ${begun && (state.paused.value
+        ${begun && (held
           ? html`<button type="button" class="button touch" onClick=${resume}>
-              <${Icon} name="rotate-ccw" />Resume
+              <${Icon} name="circle-play" />Resume
             </button>`
-          : html`<button type="button" class="button touch" onClick=${pause}>
+          : !asked && html`<button type="button" class="button touch" onClick=${pause}>
               <${Icon} name="circle-pause" />Pause
             </button>`)}
         ${alive &&

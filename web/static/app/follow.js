@@ -54,7 +54,10 @@ function connect(name) {
     lookAtOpen(name);
   });
   on("approval.asked", () => lookForApprovals());
-  on("question.asked", () => lookForApprovals());
+  on("question.asked", ({ turn, call }) => {
+    state.callWaits(turn, call);
+    lookForApprovals();
+  });
   on("turn.ended", ({ turn }) => state.closed(turn));
   on("text.delta", ({ turn, step, text, at }) => {
     alive(turn);

@@ -9,7 +9,7 @@ import { brief, exact, plural } from "./words.js";
 
 const TYPED_MS = 200;
 const LOOK_MS = 10_000;
-const BUSY = { pending: "queued", running: "answering", waiting: "waits for you" };
+const BUSY = { pending: "queued", running: "answering", waiting: "waits for you", paused: "paused" };
 
 function plain(event) {
   return event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey;

@@ -90,7 +90,7 @@ export function Answer({ row, turn, last }) {
   }
   if (row.kind === "event") {
     return html`<article id=${anchor(row)} class="message command row" dir="auto">
-      <${Icon} name="terminal" />${row.text}
+      <${Icon} name=${row.data.paused ? "circle-pause" : "terminal"} />${row.text}
     </article>`;
   }
   const steps = turn?.steps ?? [];

@@ -30,15 +30,21 @@ async function refresh(region) {
   const held = region.contains(document.activeElement) || !getSelection().isCollapsed;
   if (!next || held || next.innerHTML === region.dataset.last) return;
   region.dataset.last = next.innerHTML;
+  const written = [...region.querySelectorAll("input[id]")].filter((field) => field.value);
   region.replaceChildren(...document.adoptNode(next).childNodes);
+  // What a person has begun to write stays, as long as its place does.
+  for (const { id, value } of written) {
+    const place = document.getElementById(id);
+    if (place) place.value = value;
+  }
 }
 
-async function press(button, region) {
-  button.disabled = true;
-  const body = button.dataset.body ? JSON.parse(button.dataset.body) : undefined;
-  const done = await attempt(() => call("POST", button.dataset.post, body));
-  button.disabled = false;
-  button.blur();
+async function send(pressed, path, body, region) {
+  pressed.disabled = true;
+  const done = await attempt(() => call("POST", path, body));
+  pressed.disabled = false;
+  // Or what was answered elsewhere meanwhile would stay under the focus.
+  document.activeElement?.blur();
   if (done !== undefined) {
     await refresh(region).catch(() => undefined);
     document.getElementById("work").focus();
@@ -52,7 +58,16 @@ function live(region) {
   setInterval(() => document.hidden || refresh(region).catch(() => undefined), every);
   region.addEventListener("click", (event) => {
     const button = event.target.closest("button[data-post]");
-    if (button) press(button, region);
+    if (!button) return;
+    const { post, body } = button.dataset;
+    send(button, post, body ? JSON.parse(body) : undefined, region);
+  });
+  region.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (!form.dataset.post) return;
+    event.preventDefault();
+    const written = Object.fromEntries(new FormData(form));
+    send(event.submitter ?? form.querySelector("button"), form.dataset.post, written, region);
   });
 }
 

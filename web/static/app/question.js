@@ -41,7 +41,7 @@ export function Question({ item }) {
   const id = `question-${item.id}`;
   return html`<section class="approval" aria-labelledby=${id}>
     <h2 id=${id}>
-      <${Icon} name="shield-question" />
+      <${Icon} name="message-circle-question-mark" />
       <span class="grow"><bdi>${item.agent}</bdi> asks</span>
       ${item.expires_at && html`<${Left} expires=${item.expires_at} />`}
     </h2>

@@ -32,6 +32,11 @@ export const paused = computed(() => {
   const current = running.value;
   return current?.state === "waiting" && Boolean(turns.value.get(current.id)?.paused);
 });
+// Where a pause was asked for here: the turn ends its step first.
+export const pausing = signal(null);
+export const pauses = computed(
+  () => !paused.value && running.value !== undefined && running.value.id === pausing.value,
+);
 export const busy = computed(() => open.value.length > 0 || sending.value.length > 0);
 
 export const lastSeq = () => rows.peek().at(-1)?.seq ?? 0;
@@ -60,6 +65,7 @@ export function reset(conversation) {
     missing.value = false;
     sought.value = null;
     inspected.value = null;
+    pausing.value = null;
     connected.value = true;
     seen.clear();
   });
@@ -95,6 +101,8 @@ export function addTurns(fresh) {
   const known = new Map(turns.peek());
   fresh.forEach((turn) => known.set(turn.id, turn));
   turns.value = known;
+  // From now on the server knows better, whoever resumes it.
+  if (known.get(pausing.peek())?.paused) pausing.value = null;
 }
 
 export function changeRow(seq, change) {
@@ -104,6 +112,9 @@ export function changeRow(seq, change) {
 // What stands between: a question on a turn's way, or what began it without a person.
 const BETWEEN = new Set(["approval", "question", "event"]);
 export const isBetween = (row) => BETWEEN.has(row.kind);
+
+// The command of guidance, which stands in a row of its own.
+export const isGuiding = (row) => row.kind === "command" && /^\/steer\s/i.test(row.text);
 
 // A turn's last word.
 export const endsTurn = (row) => Boolean(row.turn) && row.author !== "user" && !isBetween(row);
@@ -198,6 +209,14 @@ export function liveCall(turn, number, call) {
     ? step.calls.map((one) => (one === known ? { ...one, ...call } : one))
     : [...step.calls, call];
   changeStep(number, { calls });
+}
+
+// A call that began and asks a person: what it asks is shown beside it.
+export function callWaits(turn, id) {
+  const shown = live.peek();
+  if (shown?.turn !== turn) return;
+  const step = shown.steps.find(({ calls }) => calls.some((call) => call.id === id));
+  if (step) liveCall(turn, step.step, { id, state: "waiting" });
 }
 
 function changeStep(number, change) {

@@ -23,7 +23,11 @@ export function Thread() {
   const place = useScroll(scroller, column);
   const asked = new Set([...approvals.value, ...questions.value].map((item) => item.id));
   const shown = state.rows.value.filter(
-    (row) => row.state !== "withdrawn" && !state.isQueued(row) && !asked.has(row.data.approval ?? row.data.question),
+    (row) =>
+      row.state !== "withdrawn" &&
+      !state.isQueued(row) &&
+      !state.isGuiding(row) &&
+      !asked.has(row.data.approval ?? row.data.question),
   );
   const lastAnswer = shown.findLast((row) => row.author !== "user" && !state.isBetween(row));
   const isLast = (row) => row === lastAnswer && row === shown.at(-1) && !state.busy.value;
@@ -192,14 +196,19 @@ function Run({ run, turn }) {
 
 const DOING = { queued: "Waits for a worker", running: "Answering", waiting: "Waits for an answer" };
 
+function doing(current, asked) {
+  if (current.state === "waiting" && asked) return "Waits for you";
+  if (state.paused.value) return "Paused";
+  return state.pauses.value ? "Pauses after this step" : DOING[current.state];
+}
+
 function Doing({ current, asked, live }) {
   const [, tick] = useState(0);
   useEffect(() => {
     const timer = setInterval(() => tick((count) => count + 1), 1000);
     return () => clearInterval(timer);
   }, []);
-  const waiting = state.paused.value ? "Paused" : DOING[current.state];
-  const word = current.state === "waiting" && asked ? "Waits for you" : waiting;
+  const word = doing(current, asked);
   const began = state.turns.value.get(current.id)?.began ?? live?.began;
   const since = began && current.state === "running" ? span(seconds(began)) : "";
   return html`<div class="answering">

@@ -28,3 +28,19 @@ def test_a_credential_covers_its_scopes_and_admin_all() -> None:
     assert principal(Role.OWNER, Scope.READ).may(Scope.READ)
     assert not principal(Role.OWNER, Scope.READ).may(Scope.CHAT)
     assert all(principal(Role.MEMBER, Scope.ADMIN).may(scope) for scope in Scope)
+
+
+@pytest.mark.parametrize(
+    ("role", "whose", "decides"),
+    [
+        (Role.OWNER, "somebody", True),
+        (Role.OWNER, None, True),
+        (Role.MEMBER, "me", True),
+        (Role.MEMBER, "somebody", False),
+        (Role.MEMBER, None, False),
+        (Role.VIEWER, "me", False),
+        (Role.VIEWER, None, False),
+    ],
+)
+def test_who_decides_about_a_turn(role: Role, whose: str | None, decides: bool) -> None:
+    assert User("me", "me", role).decides_for(whose) is decides

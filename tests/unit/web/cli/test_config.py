@@ -49,3 +49,13 @@ def test_a_fault_has_its_file_line_and_key(home: Path) -> None:
 def test_every_fault_is_told(home: Path) -> None:
     (home / "config.yaml").write_text("timezon: UTC\nworkers: {turns: many}\n")
     assert len(_check().stderr.splitlines()) == 2
+
+
+@pytest.mark.parametrize("words", [["config", "check"], ["up"]])
+def test_a_search_back_end_that_there_is_not_is_told(home: Path, words: list[str]) -> None:
+    (home / "config.yaml").write_text("search: {backends: [searxgn]}\n")
+    result = CliRunner().invoke(group(), words, prog_name="habakkuk")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert result.stderr.strip() == (
+        "search.backends.0: there is no search back-end 'searxgn'; did you mean 'searxng'?"
+    )

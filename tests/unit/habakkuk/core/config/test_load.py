@@ -243,6 +243,24 @@ def test_the_default_agent_must_be_there() -> None:
     )
 
 
+def test_a_secret_is_for_agents_that_are_there() -> None:
+    text = (
+        "agents: {builder: {}, writer: {}}\n"
+        "secrets:\n"
+        "  forge:\n"
+        "    {env: FORGE, tools: [exec],\n"
+        "     agents: [writer,\n"
+        "       bilder]}\n"
+        "  other: {env: OTHER, tools: [exec], agents: [somebody]}\n"
+    )
+    assert fault(text).splitlines() == [
+        "config.yaml:6: secrets.forge.agents.1: there is no agent 'bilder'; did you mean"
+        " 'builder'?",
+        "config.yaml:7: secrets.other.agents.0: there is no agent 'somebody'; the agents are:"
+        " builder, writer",
+    ]
+
+
 @pytest.mark.parametrize("zone", ["Mars/Olympus", "../../etc/passwd", "''"])
 def test_an_unknown_time_zone_is_refused(zone: str) -> None:
     assert "is no zone name such as Europe/Berlin" in fault(f"timezone: {zone}")
@@ -284,7 +302,7 @@ def test_money_is_read_as_it_is_written() -> None:
         ("budgets: {day: yes}", "budgets.day: write an amount in US dollars"),
         ("budgets: {day: 2 USD}", "budgets.day: write an amount in US dollars"),
         ("budgets: {week: 1}", "did you mean|known keys: agents, day, unpriced, users"),
-        ("budgets: {agents: {nobody: 1}}", "budgets.agents.nobody: there is no such agent"),
+        ("budgets: {agents: {nobody: 1}}", "budgets.agents.nobody: there is no agent 'nobody'"),
         ("pricing: {m: {input: 1}}", "pricing.m.output: field required"),
         ("pricing: {a b: {input: 1, output: 1}}", "write how the names of models begin"),
         ("pricing: {m: {input: 1, output: 1, cached: 1}}", "pricing.m.cached: unknown key"),

@@ -1,0 +1,1 @@
+"""Taking back what a turn changed, while no turn works in the workspace."""

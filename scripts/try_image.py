@@ -87,6 +87,9 @@ class Root:
         self.user = f"{rest}:{rest}"
 
     def _copy(self, rest: str) -> None:
+        if rest.startswith("--from="):
+            print("--- left out: there are no other images here", flush=True)
+            return
         *sources, target = rest.split()
         for name in sources:
             source = PROJECT / name

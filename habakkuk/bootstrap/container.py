@@ -39,11 +39,13 @@ from habakkuk.gateway.health import ChannelHealth
 from habakkuk.gateway.intake import Intake
 from habakkuk.gateway.service import Gateway
 from habakkuk.gateway.supervisor import Parts, Supervisor
+from habakkuk.gateway.types import Inbound
 from habakkuk.hooks.service import Hooks
 from habakkuk.jobs.contract import JobHandler
 from habakkuk.jobs.done import DoneListener
 from habakkuk.jobs.service import Jobs
 from habakkuk.jobs.wake import Wake
+from habakkuk.keeper.notices import Door
 from habakkuk.keeper.service import Keeper, KeeperPorts
 from habakkuk.llm.counting import Count, guess
 from habakkuk.llm.prices import Prices
@@ -146,7 +148,9 @@ class Container:
     def keeper(self) -> Keeper:
         """Make what keeps background processes, for the process that does."""
         home, commands = self.settings.home, commands_of(self.settings)
-        ports = KeeperPorts(commands, partial(workspace_of, home), self.gateway.admit)
+        most = self.settings.config.gateway.notice_turns
+        door = Door(self.gateway.admit, self._note, most)
+        ports = KeeperPorts(commands, partial(workspace_of, home), door)
         return Keeper(self.database, home, ports, self.failpoints)
 
     def supervisor(self) -> Supervisor:
@@ -162,6 +166,12 @@ class Container:
     def deliveries(self) -> Deliveries:
         """What went out and what did not; it holds nothing of its own."""
         return Deliveries(self.database)
+
+    def _note(self, inbound: Inbound, turn_id: str) -> None:
+        """Show what Habakkuk says, also to whoever looks at the session just now."""
+        self.gateway.note(inbound, turn_id)
+        if inbound.session_id is not None:
+            self.live.queue_changed(inbound.session_id)
 
     @property
     def amendments(self) -> Amendments:

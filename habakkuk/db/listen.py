@@ -20,13 +20,16 @@ class Notifications:
         """Wrap a listening connection."""
         self._connection = connection
 
-    def wait(self, seconds: float) -> Sequence[tuple[str, str]]:
+    def wait(self, seconds: float, woken: int | None = None) -> Sequence[tuple[str, str]]:
         """Return (channel, payload) of what came, after `seconds` at the latest.
 
-        Raises DatabaseAway when the connection is gone.
+        What can be read from the descriptor `woken` ends the wait, and stays there. Raises
+        DatabaseAway when the connection is gone.
         """
+        sources: list[psycopg2.extensions.connection | int] = [self._connection]
+        sources += [woken] if woken is not None else []
         try:
-            if any(select.select([self._connection], [], [], seconds)):
+            if self._connection in select.select(sources, [], [], seconds)[0]:
                 self._connection.poll()
         except (psycopg2.Error, OSError, ValueError) as error:
             raise DatabaseAway("the listening connection broke") from error

@@ -11,7 +11,7 @@ from habakkuk.agent.clarify import service as clarify
 from habakkuk.agent.clarify import store as questions
 from habakkuk.agent.clarify.types import Question
 from habakkuk.conversations.store import chat
-from habakkuk.conversations.types import Author, ChatKind, ChatState, Conversation, NewChatMessage
+from habakkuk.conversations.types import Conversation, NewChatMessage
 from habakkuk.db.engine import Work
 from habakkuk.gateway import rows
 from habakkuk.gateway.types import Admitted, Inbound
@@ -98,9 +98,7 @@ class Answering:
             said = _WAITS_FOR_WORDS
         else:
             return None
-        return NewChatMessage(
-            Author.SYSTEM, said, ChatState.SENT, ChatKind.NOTICE, target=inbound.target
-        )
+        return rows.notice_row(inbound, said)
 
 
 def may_be_answer(inbound: Inbound) -> bool:

@@ -72,6 +72,27 @@ def reply_row(inbound: Inbound, text: str) -> NewChatMessage:
     )
 
 
+def note_row(inbound: Inbound, turn: str) -> NewChatMessage:
+    """Return the row of what Habakkuk says of a turn, to which nobody answers."""
+    return NewChatMessage(
+        Author.SYSTEM,
+        inbound.text,
+        ChatState.SENT,
+        ChatKind.NOTICE,
+        account=inbound.address.account,
+        remote_id=inbound.remote_id,
+        turn_id=turn,
+        target=inbound.target,
+    )
+
+
+def notice_row(inbound: Inbound, said: str) -> NewChatMessage:
+    """Return the row of what is said of a message, wherever its answers go."""
+    return NewChatMessage(
+        Author.SYSTEM, said, ChatState.SENT, ChatKind.NOTICE, target=inbound.target
+    )
+
+
 def admitted(asked: Acceptance, accepted: Accepted) -> Admitted:
     """Return what an intake learns of a message that was accepted."""
     return Admitted(

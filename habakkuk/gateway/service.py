@@ -144,12 +144,20 @@ class Gateway:
 
     def say(self, inbound: Inbound, said: str) -> None:
         """Say something of a message that was not taken, in its conversation if there is one."""
+        self._put(inbound, rows.notice_row(inbound, said))
+
+    def note(self, inbound: Inbound, turn_id: str) -> None:
+        """Show what Habakkuk says of a turn in its conversation, once a remote id; nobody answers.
+
+        Where the conversation is gone nothing is shown. Raises DatabaseAway.
+        """
+        said = cleaned(inbound)
+        self._put(said, rows.note_row(said, turn_id))
+
+    def _put(self, inbound: Inbound, row: NewChatMessage) -> None:
         with self._database.transaction() as work:
             conversation = addresses.lock(work, inbound.address)
             if conversation is not None:
-                row = NewChatMessage(
-                    Author.SYSTEM, said, ChatState.SENT, ChatKind.NOTICE, target=inbound.target
-                )
                 chat.add(work, conversation.id, row)
 
     def _admit_message(self, inbound: Inbound) -> Admitted:

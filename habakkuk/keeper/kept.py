@@ -62,13 +62,13 @@ class Kept:
         return End(ProcessState.EXITED, outcome.code)
 
 
-def sheet_of(commands: Commands, process: Process, workspace: Path) -> Sheet:
+def sheet_of(commands: Commands, process: Process, workspace: Path, interrupt: Interrupt) -> Sheet:
     """Return what the shim is told of a process: as for exec, but for how long it may take.
 
-    Raises ToolError when it must not run.
+    Raises ToolError when it must not run, Interrupted.
     """
     folder, seconds = Path(process.folder), process.seconds
     if seconds is not None and seconds > _LONGEST:
         seconds = None
     order = Order(process.command, folder, seconds, process.place, process.agent)
-    return commands.sheet(order, workspace, Interrupt())
+    return commands.sheet(order, workspace, interrupt)

@@ -8,6 +8,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,12 +16,13 @@ from pathlib import Path
 from habakkuk.core.errors import ToolError
 from habakkuk.core.failpoints import Failpoints
 from habakkuk.core.ids import random_id
+from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
 from habakkuk.core.log import get_logger
 from habakkuk.db.engine import Database, DatabaseAway
 from habakkuk.db.listen import listening
 from habakkuk.jobs.loop import Loop
 from habakkuk.keeper.kept import Kept, sheet_of
-from habakkuk.keeper.notices import Admit, Notices
+from habakkuk.keeper.notices import Door, Notices
 from habakkuk.processes import store
 from habakkuk.processes.desk import MOST_ENDED
 from habakkuk.processes.log import log_folder, remove_log, remove_old_logs
@@ -47,7 +49,7 @@ class KeeperPorts:
 
     commands: Commands
     workspace: Callable[[str], Path]
-    admit: Admit
+    door: Door
 
 
 class Keeper:
@@ -64,13 +66,15 @@ class Keeper:
         self._folder = log_folder(home)
         self._running: dict[str, Kept] = {}
         # Each in a thread of its own: to get a container or a connection may take minutes.
-        self._starting: set[str] = set()
+        self._starting: dict[str, Interrupt] = {}
         self._started: queue.SimpleQueue[tuple[str, Kept | End]] = queue.SimpleQueue()
         self._ends: queue.SimpleQueue[tuple[str, End]] = queue.SimpleQueue()
         self._unrecorded: dict[str, End] = {}
         self._settled: queue.SimpleQueue[tuple[str, str, bool]] = queue.SimpleQueue()
         self._unsettled: dict[tuple[str, str], bool] = {}
-        self._notices = Notices(database, ports.admit, failpoints)
+        self._notices = Notices(database, ports.door, failpoints)
+        # Readable once the line is to end: it would wait for the database a second longer.
+        self._stopped, self._stopping = os.pipe()
         self._lock: int | None = None
         self._opened = False
         self._tidied = float("-inf")
@@ -86,17 +90,27 @@ class Keeper:
     def stop(self) -> None:
         """End every process, note that, and let go of the home."""
         self._loop.stop()
-        while not self._started.empty():
-            self._take_started()
-        for kept in self._running.values():
-            kept.end(stopping=True)
         until = time.monotonic() + _END_SECONDS
+        for interrupt in self._starting.values():
+            interrupt.trip(Reason.STOPPING)
+        self._ask_all()
+        with suppress(queue.Empty):
+            while self._starting:
+                self._take_started(max(0.0, until - time.monotonic()))
+        # And those that began just now.
+        self._ask_all()
         for kept in self._running.values():
             kept.wait(max(0.0, until - time.monotonic()))
         self._record_last()
+        os.write(self._stopping, b".")
         self._line.stop()
-        if self._lock is not None:
-            os.close(self._lock)
+        for handle in (self._stopped, self._stopping, self._lock):
+            if handle is not None:
+                os.close(handle)
+
+    def _ask_all(self) -> None:
+        for kept in self._running.values():
+            kept.end(stopping=True)
 
     def _record_last(self) -> None:
         until = time.monotonic() + _RECORD_SECONDS
@@ -116,7 +130,7 @@ class Keeper:
         with listening(self._database, store.CONNECTION, store.CHANNEL) as line:
             self._loop.kick()
             while not self._line.stopping:
-                if line.wait(1.0):
+                if line.wait(1.0, self._stopped):
                     self._loop.kick()
         return 0.0
 
@@ -161,21 +175,24 @@ class Keeper:
         store.withdraw_late(self._database, _LATE_SECONDS, _LATE)
         while not self._loop.stopping and (process := store.claim(self._database, self._id)):
             self._hit("process.claim.after")
-            self._starting.add(process.id)
+            interrupt = self._starting[process.id] = Interrupt()
             threading.Thread(
-                target=self._start, args=(process,), name="starting", daemon=True
+                target=self._start, args=(process, interrupt), name="starting", daemon=True
             ).start()
 
-    def _start(self, process: Process) -> None:
+    def _start(self, process: Process, interrupt: Interrupt) -> None:
         """Start one process. The top of its thread."""
-        self._started.put((process.id, self._made(process)))
+        self._started.put((process.id, self._made(process, interrupt)))
         self._loop.kick()
 
-    def _made(self, process: Process) -> Kept | End:
+    def _made(self, process: Process, interrupt: Interrupt) -> Kept | End:
         try:
             workspace = self._ports.workspace(process.agent)
-            sheet = sheet_of(self._ports.commands, process, workspace)
+            sheet = sheet_of(self._ports.commands, process, workspace, interrupt)
             kept = Kept(process, sheet, self._folder, self._note_end)
+        except Interrupted as told:
+            stops = told.reason is Reason.STOPPING
+            return End(ProcessState.STOPPED if stops else ProcessState.KILLED)
         except (ToolError, OSError) as error:
             return End(ProcessState.FAILED, reason=str(error))
         except Exception as error:  # noqa: BLE001 - the top of the thread: its row must not wait for ever
@@ -194,14 +211,17 @@ class Keeper:
                 store.begin(self._database, process_id, self._id)
                 _log.info("a process runs", process=process_id)
 
-    def _take_started(self) -> str:
-        """Take one that was started, or its end when that failed; return its id."""
-        process_id, made = self._started.get()
+    def _take_started(self, seconds: float = 0.0) -> str:
+        """Take one that was started, or its end when that failed; return its id.
+
+        Raises queue.Empty when there is none in time.
+        """
+        process_id, made = self._started.get(timeout=seconds)
         if isinstance(made, Kept):
             self._running[process_id] = made
         else:
             self._unrecorded[process_id] = made
-        self._starting.discard(process_id)
+        self._starting.pop(process_id, None)
         return process_id
 
     def _note_end(self, process_id: str, end: End) -> None:
@@ -259,7 +279,11 @@ class Keeper:
             elif row is not None and not row.begun:
                 # The database was away when it began.
                 store.begin(self._database, process_id, self._id)
-        for process_id in rows.keys() - self._running.keys() - self._starting:
+        for process_id, interrupt in self._starting.items():
+            row = rows.get(process_id)
+            if row is None or row.kill_asked:
+                interrupt.trip(Reason.CANCELLED)
+        for process_id in rows.keys() - self._running.keys() - self._starting.keys():
             # Whether it was taken was not known when the database went away.
             end = End(ProcessState.FAILED, reason=_NOT_TAKEN)
             store.finish(self._database, process_id, self._id, end)

@@ -1,4 +1,4 @@
-"""Whether what `up` started works: the web process answers, the workers are present."""
+"""Whether what `up` started works: web answers, workers and who keeps processes are there."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from habakkuk.core.config.settings import Settings
 from habakkuk.db.engine import Database, DatabaseAway
 from habakkuk.jobs.store import workers
 from habakkuk.ops.run_file import reachable_host
+from habakkuk.processes.store import census
 
 _ANSWER_SECONDS = 2.0
 _OK = 200
@@ -22,23 +23,23 @@ class Readiness:
         self._database = Database(database_url, pool_size=1, name="habakkuk up")
 
     def missing(self, worker_pids: set[int], model_port: int | None = None) -> list[str]:
-        """Name what does not work yet; the workers are asked for once the web process answers."""
-        missing = [] if web_answers(self._listen) else ["web"]
-        if not missing and not self._workers_present(worker_pids):
-            missing.append("workers")
+        """Name what does not work yet; the others are asked for once the web process answers."""
+        missing = self._absent(worker_pids) if web_answers(self._listen) else ["web"]
         if model_port is not None and not _answers(("127.0.0.1", model_port), "/health"):
             missing.append("local-model")
         return missing
 
-    def _workers_present(self, pids: set[int]) -> bool:
+    def _absent(self, pids: set[int]) -> list[str]:
+        """Name what the database does not know to be there: workers, and who keeps processes."""
         try:
             present = {row.pid for row in workers.alive(self._database)}
+            kept = census(self._database).kept
         except DatabaseAway:
-            return False
+            return ["workers"]
         finally:
             # Whoever waits may fork, and a fork must not find a connection.
             self._database.dispose()
-        return pids <= present
+        return [*(() if pids <= present else ("workers",)), *(() if kept else ("processes",))]
 
 
 def web_answers(listen: tuple[str, int]) -> bool:

@@ -14,6 +14,7 @@ from habakkuk.jobs.contract import JobContext
 from habakkuk.jobs.service import Jobs
 from habakkuk.jobs.types import Job, JobState, NewJob, Queue
 from habakkuk.ops import store
+from habakkuk.processes.store import prune_inputs
 from habakkuk.tools.checkpoints.service import Checkpoints
 
 _log = get_logger("ops.tidy")
@@ -44,7 +45,7 @@ class TidyHandler:
         self._checkpoints = checkpoints
 
     def run(self, context: JobContext) -> None:
-        """Remove files that are half written or named nowhere, and money held for nobody."""
+        """Remove half-written files and those named nowhere, and rows that nobody reads again."""
         context.interrupt.check()
         removed = self._blobs.remove_parts(_OLD_SECONDS)
         if removed:
@@ -55,6 +56,8 @@ class TidyHandler:
             _log.info("what calls of killed workers held is removed", holds=released)
         if forgotten := taints.prune(self._database, _TAINTED_SECONDS):
             _log.info("marks of old files are removed", files=forgotten)
+        if passed := prune_inputs(self._database, _OLD_SECONDS):
+            _log.info("records of what processes were given are removed", inputs=passed)
         if gone := self._checkpoints.clear(context.interrupt):
             _log.info("old checkpoints are removed", checkpoints=gone)
 

@@ -19,6 +19,7 @@ from habakkuk.processes import store
 from habakkuk.processes.log import Part, log_folder, read_log
 from habakkuk.processes.types import (
     Census,
+    Judge,
     NewInput,
     NewProcess,
     Process,
@@ -106,9 +107,13 @@ class Desk:
         self._write_down(lambda work: store.ask_kill(work, process_id, by), interrupt)
         return self._await(process_id, _has_ended, _KILL_SECONDS, interrupt)
 
-    def write(self, new: NewInput, interrupt: Interrupt) -> Written:
-        """Write to a process's input, once a key; wait a little for it to be read."""
-        self._write_down(lambda work: store.give(work, new), interrupt)
+    def write(self, new: NewInput, judge: Judge, interrupt: Interrupt) -> Written:
+        """Write to a process's input, once a key; wait a little for it to be read.
+
+        Raises ToolError with what `judge` says of it.
+        """
+        while not self._given(new, judge, interrupt):
+            interrupt.check()
         self._failpoints.hit("process.give.after")
         deadline, pause = time.monotonic() + _WRITE_SECONDS, _FIRST_PAUSE
         while True:
@@ -121,6 +126,16 @@ class Desk:
             interrupt.wait(pause)
             interrupt.check()
             pause = min(pause * 2, _LONGEST_PAUSE)
+
+    def _given(self, new: NewInput, judge: Judge, interrupt: Interrupt) -> bool:
+        """Store input that follows what was judged with it; False when something came between."""
+        before = self._write_down(lambda work: store.typed(work, new), interrupt)
+        if before is None:
+            return True
+        refusal = judge(before.data)
+        if refusal is not None:
+            raise ToolError(refusal)
+        return self._write_down(lambda work: store.give(work, new, before.inputs), interrupt)
 
     def _outcome(self, new: NewInput) -> str | None:
         try:

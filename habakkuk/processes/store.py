@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,8 @@ CHANNEL = "hab_processes"
 # What its listening connection is called, by which it is known to be there.
 CONNECTION = "habakkuk processes line"
 _LOCKS = 7780
+# Of what a process was given before: a line that takes more is none that anybody types.
+_MOST_TYPED = 65_536
 _ALIVE = "state IN ('starting', 'running')"
 _COLUMNS = """
     p.id, p.agent, p.session_id, p.turn_id, p.command, p.folder, p.place, p.seconds, p.notify,
@@ -64,13 +67,13 @@ _BEGIN = text("""
 """)
 _WANTED = "kill_asked IS NOT NULL AND state IN ('starting', 'running')"
 _FINISH = text(f"""
-    UPDATE processes SET finished = clock_timestamp(), code = :code,
+    UPDATE processes SET finished = clock_timestamp(), code = :code, typed = '',
            state = CASE WHEN {_WANTED} AND :state <> 'failed' THEN 'killed' ELSE :state END,
            reason = CASE WHEN {_WANTED} THEN reason ELSE :reason END
     WHERE id = :id AND keeper = :keeper AND {_ALIVE} RETURNING agent
 """)
 _LOSE = text(f"""
-    UPDATE processes SET finished = clock_timestamp(),
+    UPDATE processes SET finished = clock_timestamp(), typed = '',
            state = CASE WHEN {_WANTED} THEN 'killed' ELSE 'lost' END
     WHERE keeper <> :keeper AND {_ALIVE} RETURNING id
 """)
@@ -86,10 +89,22 @@ _KILL = text(f"""
            finished = CASE WHEN keeper IS NULL THEN clock_timestamp() ELSE finished END
     WHERE id = :id AND {_ALIVE}
 """)
+_TYPED = """
+    SELECT p.typed, p.inputs, EXISTS (
+               SELECT FROM process_inputs i WHERE i.process_id = p.id AND i.key = :key) AS given
+    FROM processes p WHERE p.id = :process_id
+"""
+_READ_TYPED = text(_TYPED)
+_LOCK_TYPED = text(f"{_TYPED} FOR NO KEY UPDATE")
 _GIVE = text("""
-    INSERT INTO process_inputs (process_id, key, data, eof)
-    SELECT p.id, :key, :data, :eof FROM processes p WHERE p.id = :process_id
-    ON CONFLICT DO NOTHING
+    WITH given AS (
+        INSERT INTO process_inputs (process_id, key, data, eof)
+        VALUES (:process_id, :key, :data, :eof) RETURNING process_id, data
+    )
+    UPDATE processes p SET inputs = p.inputs + 1,
+           typed = substring(p.typed || g.data
+                             FROM greatest(1, length(p.typed) + length(g.data) - :most + 1))
+    FROM given g WHERE p.id = g.process_id
 """)
 _OUTCOME = text("SELECT outcome FROM process_inputs WHERE process_id = :process_id AND key = :key")
 _TAKE_INPUTS = text("""
@@ -114,7 +129,18 @@ _UNTOLD = text(f"""
     LEFT JOIN turns t ON t.id = p.turn_id
     LEFT JOIN conversations c ON c.id = t.conversation_id
     LEFT JOIN users u ON u.id = t.user_id
-    WHERE {_DUE} ORDER BY p.finished LIMIT :most
+    WHERE {_DUE} AND NOT p.id = ANY(:resting) ORDER BY p.finished LIMIT :most
+""")
+# Guidance is a message of the turn that it is for.
+_IN_A_ROW = text("""
+    SELECT count(*) AS n FROM turns t
+    WHERE t.session_id = :session_id AND t.origin = :origin AND t.created > coalesce((
+        SELECT max(m.created) FROM chat_messages m JOIN turns said ON said.id = m.turn_id
+        WHERE said.session_id = :session_id AND m.author = 'user'), '-infinity')
+""")
+_PRUNE = text("""
+    DELETE FROM process_inputs
+    WHERE created < now() - :older * interval '1 s' AND outcome IS NOT NULL RETURNING key
 """)
 _TOLD = text("UPDATE processes SET notified = now() WHERE id = :id AND notified IS NULL")
 _FORGET = text(f"""
@@ -140,6 +166,14 @@ class Input:
     key: str
     data: bytes
     eof: bool
+
+
+@dataclass(frozen=True)
+class Typed:
+    """The end of all that a process was given, and how many inputs that were."""
+
+    data: bytes
+    inputs: int
 
 
 @dataclass(frozen=True)
@@ -236,10 +270,23 @@ def ask_kill(work: Work, process_id: str, by: str) -> None:
     work.execute(_TELL_KEEPER)
 
 
-def give(work: Work, new: NewInput) -> None:
-    """Store input for a process, once a key."""
-    work.execute(_GIVE, process_id=new.process_id, key=new.key, data=new.data, eof=new.eof)
+def typed(work: Work, new: NewInput) -> Typed | None:
+    """Return what a process was given before; None when it is not known or has this already."""
+    row = work.execute(_READ_TYPED, process_id=new.process_id, key=new.key).first()
+    return None if row is None or row.given else Typed(bytes(row.typed), row.inputs)
+
+
+def give(work: Work, new: NewInput, seen: int) -> bool:
+    """Store input for a process, once a key; False when more was given than the `seen` inputs."""
+    row = work.execute(_LOCK_TYPED, process_id=new.process_id, key=new.key).first()
+    if row is None or row.given:
+        return True
+    if row.inputs != seen:
+        return False
+    values = {"process_id": new.process_id, "key": new.key, "data": new.data, "eof": new.eof}
+    work.execute(_GIVE, most=_MOST_TYPED, **values)
     work.execute(_TELL_KEEPER)
+    return True
 
 
 def outcome(database: Database, new: NewInput) -> str | None:
@@ -259,9 +306,19 @@ def settle(database: Database, process_id: str, key: str, result: str) -> None:
     database.run(_SETTLE, process_id=process_id, key=key, outcome=result)
 
 
-def untold(database: Database, most: int) -> list[Untold]:
-    """Return the ends that are to start a turn and have not, the oldest first."""
-    return [_untold(row) for row in database.run(_UNTOLD, most=most)]
+def untold(database: Database, most: int, resting: Sequence[str]) -> list[Untold]:
+    """Return the ends that are to start a turn and have not, the oldest first, but for some."""
+    return [_untold(row) for row in database.run(_UNTOLD, most=most, resting=list(resting))]
+
+
+def in_a_row(database: Database, session_id: str, origin: str) -> int:
+    """Return how many turns of an origin a session had since a person last said something."""
+    return int(database.run(_IN_A_ROW, session_id=session_id, origin=origin)[0].n)
+
+
+def prune_inputs(database: Database, older: float) -> int:
+    """Remove the rows of input that is done with, `older` seconds after; return how many."""
+    return len(database.run(_PRUNE, older=older))
 
 
 def told(database: Database, process_id: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -104,6 +105,10 @@ class Census:
 
     kept: bool
     running: int
+
+
+# Says why input may not follow what a process was given before, None when it may.
+Judge = Callable[[bytes], str | None]
 
 
 class Written(StrEnum):

@@ -22,6 +22,9 @@ _log = get_logger("tools.secrets")
 _PLACE = re.compile(r"\{\{secret:([^{}]*)\}\}")
 # Less could not be taken out of a text without taking out ordinary words.
 _SHORTEST = 8
+# Programs that encode end their lines after 76, 64 or 60 characters; in JSON the end is written
+# out. No letter of an encoding is one of these, so each place is looked at once.
+_WRAPPED = r"(?:(?:\r|\\r)?(?:\n|\\n)[ \t]{0,16})?"
 
 
 class Secrets:
@@ -36,13 +39,14 @@ class Secrets:
         self._secrets = dict(secrets or {})
         self._value = value
         forms = [
-            (form, name)
+            (len(form), pattern, name)
             for name, secret in self._secrets.items()
-            for form in _forms(value(secret.env) or "")
+            for form, pattern in _patterns(value(secret.env) or "")
         ]
-        forms.sort(key=lambda form: len(form[0]), reverse=True)
-        self._names = [name for _, name in forms]
-        spelled = "|".join(f"({''.join(map(_spelled, form))})" for form, _ in forms)
+        # Longest first, so that one inside another leaves nothing behind.
+        forms.sort(key=lambda form: form[0], reverse=True)
+        self._names = [name for _, _, name in forms]
+        spelled = "|".join(f"({pattern})" for _, pattern, _ in forms)
         self._known = re.compile(spelled) if forms else None
 
     def filled(self, text: str, tool: str, agent: str, url: str) -> str:
@@ -154,13 +158,18 @@ def _spelled(character: str) -> str:
     return f"(?:{'|'.join(spelled)})"
 
 
-def _forms(value: str) -> Iterator[str]:
-    """Yield a value as it may come back: as it is, in a form, in base64 at each offset, as hex."""
+def _patterns(value: str) -> Iterator[tuple[str, str]]:
+    """Yield a value as it may come back, with the pattern by which that is found."""
     if len(value) < _SHORTEST:
         return
-    raw = value.encode("utf-8", "surrogatepass")
-    yield value
-    yield quote_plus(value)
+    for form in (value, quote_plus(value)):
+        yield form, "".join(map(_spelled, form))
+    for form in _encoded(value.encode("utf-8", "surrogatepass")):
+        yield form, _WRAPPED.join(map(re.escape, form))
+
+
+def _encoded(raw: bytes) -> Iterator[str]:
+    """Yield a value as hex, and in base64 at each offset."""
     yield raw.hex()
     yield raw.hex().upper()
     for offset in range(3):

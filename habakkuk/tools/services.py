@@ -14,7 +14,7 @@ from habakkuk.documents.reader import Documents
 from habakkuk.llm.media.images import Images
 from habakkuk.llm.types import ToolSpec
 from habakkuk.processes.log import Part
-from habakkuk.processes.types import NewInput, NewProcess, Process, Written
+from habakkuk.processes.types import Judge, NewInput, NewProcess, Process, Written
 from habakkuk.search.service import Search
 from habakkuk.tools.commands import Commands
 from habakkuk.tools.files import ShownFiles
@@ -53,8 +53,8 @@ class ProcessDesk(Protocol):
         """End a process with all that it started."""
         ...
 
-    def write(self, new: NewInput, interrupt: Interrupt) -> Written:
-        """Write to a process's input, once a key."""
+    def write(self, new: NewInput, judge: Judge, interrupt: Interrupt) -> Written:
+        """Write to a process's input, once a key, unless the judge has something against it."""
         ...
 
 

@@ -67,6 +67,8 @@ class Order:
         self.confine: dict[str, object] | None = given["confine"]
         # What kills the command where it really runs, when that is elsewhere.
         self.stop: list[str] | None = given["stop"]
+        # Whether it was asked to end before it began.
+        self.ended = False
 
 
 def main(status: int) -> None:
@@ -74,8 +76,11 @@ def main(status: int) -> None:
     raw = _read_order()
     if raw is None:
         return
+    line, _, words = raw.partition(b"\n")
     try:
-        end = _run(Order(raw), status)
+        order = Order(line)
+        order.ended = bool(words)
+        end = _run(order, status)
     except Failed as failure:
         end = {"failure": str(failure)}
     os.write(status, json.dumps(end).encode())
@@ -83,7 +88,7 @@ def main(status: int) -> None:
 
 def _read_order() -> bytes | None:
     raw = bytearray()
-    while not raw.endswith(b"\n"):
+    while b"\n" not in raw:
         chunk = os.read(0, 65536)
         if not chunk or len(raw) > _ORDER_LIMIT:
             return None
@@ -119,7 +124,8 @@ def _run(order: Order, status: int) -> dict[str, object]:
 
 def _watch(child: int, wake: int, order: Order) -> dict[str, object]:
     """Wait for the end of the command, of its time or of the lifeline."""
-    deadline = None if order.seconds is None else time.monotonic() + order.seconds
+    seconds = 0.0 if order.ended else order.seconds
+    deadline = None if seconds is None else time.monotonic() + seconds
     timed_out = False
     while True:
         code = _reap(child)

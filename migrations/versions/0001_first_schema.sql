@@ -73,6 +73,8 @@ CREATE TABLE processes (
     finished TIMESTAMP WITH TIME ZONE,
     kill_asked TIMESTAMP WITH TIME ZONE,
     notified TIMESTAMP WITH TIME ZONE,
+    typed BYTEA DEFAULT '' NOT NULL,
+    inputs INTEGER DEFAULT '0' NOT NULL,
     CONSTRAINT processes_pkey PRIMARY KEY (id),
     CONSTRAINT processes_state_known CHECK (state IN ('starting', 'running', 'exited', 'timed_out', 'killed', 'failed', 'stopped', 'lost'))
 );

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from habakkuk.core.errors import ToolError
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.processes.log import Part
-from habakkuk.processes.types import NewInput, NewProcess, Process, ProcessState, Written
+from habakkuk.processes.types import Judge, NewInput, NewProcess, Process, ProcessState, Written
 
 OUTPUT = b"".join(b"line %d\n" % number for number in range(20_000))
 RUNNING = Process(
@@ -64,6 +65,9 @@ class MemoryDesk:
     def kill(self, process_id: str, by: str, interrupt: Interrupt) -> Process:
         return replace(self.process, state=ProcessState.KILLED, reason=by, ago=0.0)
 
-    def write(self, new: NewInput, interrupt: Interrupt) -> Written:
+    def write(self, new: NewInput, judge: Judge, interrupt: Interrupt) -> Written:
+        before = b"".join(one.data for one in self.given)
+        if (refusal := judge(before)) is not None:
+            raise ToolError(refusal)
         self.given.append(new)
         return self.written

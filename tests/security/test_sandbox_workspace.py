@@ -10,7 +10,9 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,11 +20,12 @@ import pytest
 
 from habakkuk.core.config.schema import AgentConfig
 from habakkuk.core.errors import ToolError
-from habakkuk.core.interrupt import Interrupt
+from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
 from habakkuk.tools.commands import Commands, Ended, Order
 from habakkuk.tools.sandbox.contract import Ground, Sheet
 from habakkuk.tools.sandbox.workspace import Probe, Wall, WorkspaceOnly, _candidates, _tried
 from habakkuk.tools.workspace import prepare_workspace
+from tests.fakes import marks
 from tests.fakes.toolbox import PLAIN
 from tests.security.test_walls import ALWAYS_CLOSED
 
@@ -44,6 +47,7 @@ class _Bare(Commands):
 
     def sheet(self, order: Order, workspace: Path, interrupt: Interrupt) -> Sheet:
         sheet = self._made.sheet(order, workspace, interrupt)
+        sheet = replace(sheet, variables=sheet.variables | dict(order.variables))
         return sheet if self._hides else replace(sheet, hide=None, objection=None)
 
 
@@ -220,6 +224,58 @@ def test_a_process_outside_is_not_signalled(house: House) -> None:
         pytest.skip("this wall closes files and sockets alone; the documentation says so")
     told = house.told(f"kill -0 {os.getppid()} && echo reached; kill -0 $PPID && echo shim")
     assert "reached" not in told
+
+
+SECRETS = {
+    "the environment": "cat /proc/[0-9]*/environ",
+    "the environment of threads": "cat /proc/[0-9]*/task/[0-9]*/environ",
+    "memory": """python3 - <<'END'
+import glob
+for path in glob.glob("/proc/[0-9]*/maps"):
+    try:
+        spans = [line.split()[0].split("-") for line in open(path) if "[stack]" in line]
+        with open(path.replace("maps", "mem"), "rb") as memory:
+            for first, last in spans:
+                memory.seek(int(first, 16))
+                print(memory.read(int(last, 16) - int(first, 16)))
+    except OSError:
+        pass
+END""",
+    "a program that looks": "ps axeww",
+}
+
+
+@pytest.fixture(params=["none", "workspace"])
+def holder(request: pytest.FixtureRequest, house: House) -> Iterator[str]:
+    """A command of another agent, in each of the sandboxes, that has a secret."""
+    mark, stop = marks.new(), Interrupt()
+    commands = Commands(PLAIN)
+    if request.param == "workspace":
+        config = AgentConfig.model_validate({"sandbox": "workspace"})
+        probe = Probe(lambda: [house.wall])
+        other = WorkspaceOnly(Ground(PLAIN, house.home), "b", config, probe)
+        commands = _Bare(other, hidden=False)
+    order = Order(f"sleep {mark}", house.workspace, 300, variables={"A_SECRET": CANARY})
+
+    def hold() -> None:
+        with suppress(Interrupted):
+            commands.run(order, house.workspace, stop)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    marks.wait(mark)
+    yield request.param
+    stop.trip(Reason.CANCELLED)
+    thread.join()
+
+
+def test_the_secret_of_another_command_is_not_read(house: House, holder: str) -> None:
+    told = house.told(_each(SECRETS))
+    assert CANARY not in told
+    # What they look for is there: a command without this wall finds it, as the documentation says.
+    order = Order(_each(SECRETS), house.workspace, 30)
+    found = Commands(PLAIN).run(order, house.workspace, Interrupt()).output.text()
+    assert CANARY in found, holder
 
 
 def test_what_was_closed_before_is_closed_still(house: House) -> None:

@@ -6,7 +6,7 @@ import base64
 import html
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus
@@ -219,6 +219,40 @@ def test_one_with_awkward_characters_is_found_where_they_are_written_otherwise(
 
 def test_one_inside_another_leaves_nothing_behind(secrets: Secrets) -> None:
     assert secrets.redacted(f"x deploy-{VALUE} y") == "x [secret:deploy] y"
+
+
+LONG = "long-" + "0123456789abcdefghijklmnopqrstuvwxyz" * 3
+
+
+def _lines(text: str, width: int, end: str = "\n") -> str:
+    return end.join(text[at : at + width] for at in range(0, len(text), width))
+
+
+ENCODED = {
+    "base64": lambda text: base64.b64encode(text.encode()).decode(),
+    "base64 for URLs": lambda text: base64.urlsafe_b64encode(text.encode()).decode(),
+    "hex": lambda text: text.encode().hex(),
+}
+
+
+@pytest.mark.parametrize("width", [60, 64, 76, 1])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\n    ", "\\n", "\\r\\n"])
+@pytest.mark.parametrize("encoded", ENCODED.values(), ids=ENCODED.keys())
+def test_it_is_taken_out_of_lines(encoded: Callable[[str], str], width: int, end: str) -> None:
+    made = Secrets({"one": SecretConfig(env="ONE", tools=["exec"])}, {"ONE": LONG}.get)
+    for before in range(0, 80, 7):
+        text = _lines(encoded(f"{'x' * before}{LONG}; and more"), width, end)
+        found = re.sub(r"\s|\\[rn]", "", made.redacted(f"before {text} after"))
+        assert found.startswith("before")
+        assert found.endswith("after")
+        assert "[secret:one]" in found
+        whole = encoded(LONG)[2:-4]
+        assert not any(whole[at : at + 8] in found for at in range(len(whole) - 8))
+
+
+def test_lines_that_only_begin_as_it_does_stay(secrets: Secrets) -> None:
+    text = _lines(base64.b64encode(b"another text, " * 40).decode(), 76)
+    assert secrets.redacted(text) == text
 
 
 def test_ordinary_text_stays(secrets: Secrets) -> None:

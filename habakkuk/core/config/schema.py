@@ -100,7 +100,8 @@ class DockerConfig(_Section):
     """The container of the sandbox `docker`.
 
     `user` is whom commands run as in it: by itself whoever owns the workspace, so that files stay
-    theirs; "image" means the image's own.
+    theirs; "image" means the image's own. `pids` is how many processes it may have at once, null
+    any number.
     """
 
     image: Annotated[str, written(r"[\w][\w./:@-]*", 'write an image, such as "python:3.13"')] = (
@@ -109,6 +110,7 @@ class DockerConfig(_Section):
     network: bool = True
     cpus: float | None = Field(default=None, gt=0, le=1024)
     memory: Size | None = None
+    pids: int | None = Field(default=512, ge=16)
     user: Annotated[str, written(r"[\w][\w:-]*", 'write uid:gid, a name, or "image"')] | None = None
 
 
@@ -214,10 +216,15 @@ class ChannelConfig(_Section):
 
 
 class GatewayConfig(_Section):
-    """How messages come in."""
+    """How messages come in.
+
+    `notice_turns` is how many turns in a row may come of the ends of background processes in a
+    session while no person writes; later ends are shown and start none.
+    """
 
     burst_window: Duration = 1.5
     max_message_bytes: int = Field(default=1_000_000, ge=1_000, le=20_000_000)
+    notice_turns: int = Field(default=10, ge=0, le=1_000)
 
 
 class HttpConfig(_Section):

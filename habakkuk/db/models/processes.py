@@ -24,7 +24,8 @@ class Process(Base):
     """One command that an agent started to stay. It outlives its session: nothing refers to it.
 
     `keeper` is the run of the service that took it, None before; `notified` is when its end became
-    a turn, or was found to have nobody to tell.
+    a turn, or was found to have nobody to tell. `typed` is the end of what it was given while it
+    runs, `inputs` how many times: what comes next is judged together with it.
     """
 
     __tablename__ = "processes"
@@ -47,6 +48,8 @@ class Process(Base):
     finished: Mapped[datetime | None]
     kill_asked: Mapped[datetime | None]
     notified: Mapped[datetime | None]
+    typed: Mapped[bytes] = mapped_column(LargeBinary, server_default="")
+    inputs: Mapped[int] = mapped_column(server_default="0")
 
     __table_args__ = (
         CheckConstraint(

@@ -12,7 +12,7 @@ from habakkuk.processes.types import NewInput, Written
 from habakkuk.processes.words import standing
 from habakkuk.tools.background import desk_of, found
 from habakkuk.tools.contract import Risk, ToolArgs, ToolContext, ToolOutput, tool
-from habakkuk.tools.hardline.check import hardline
+from habakkuk.tools.hardline.check import hardline, typed_hardline
 from habakkuk.tools.texts import encode
 
 _MOST = 100_000
@@ -46,7 +46,11 @@ def process_write(args: ProcessWriteArgs, context: ToolContext) -> ToolOutput:
     if not process.state.alive:
         raise ToolError(f"{process.id} {standing(process)}")
     new = NewInput(process.id, derive("in", context.turn_id, context.call_id), data, args.eof)
-    written = desk_of(context).write(new, context.interrupt)
+
+    def judge(before: bytes) -> str | None:
+        return typed_hardline(before.decode("utf-8", "replace"), args.stdin)
+
+    written = desk_of(context).write(new, judge, context.interrupt)
     if written is Written.CLOSED:
         raise ToolError(
             f"{process.id} takes no more input: it has closed it, has ended, or does not read the"

@@ -50,25 +50,49 @@ def hardline(script: str, folder: Path | str | None = None, *, fresh: bool = Tru
     if len(script) > _LONGEST:
         why = "the command is too long to be checked"
         return _INVOLVED.format(why=why) if fresh or _looks_dangerous(text) else None
-    # A shell's own lines are joined; in quotes they may not be, so both are looked at.
-    for form in dict.fromkeys((continued(text), text)):
-        found = _judged(form, str(folder) if folder is not None else None, fresh=fresh)
-        if found is not None:
-            return found
-    return None
+    start = str(folder) if folder is not None else None
+    return next(filter(None, (_judged(form, start, fresh=fresh) for form in _forms(text))), None)
+
+
+def typed_hardline(before: str, text: str) -> str | None:
+    """Return why a text must not be typed at a program, which was given `before` already.
+
+    A shell runs lines, however they are cut into pieces: the one that the text goes on is judged as
+    a line, and all of it for what it does as a whole.
+    """
+    found = hardline(before.rpartition("\n")[2] + text, fresh=False)
+    if found is not None or not before:
+        return found
+    try:
+        told = (_refusal(form, Scope(None, fresh=False)) for form in _forms(clean(before + text)))
+        return next(filter(None, told), None)
+    except (TooInvolved, RecursionError):
+        # Most of what programs are given is data; the line itself was followed.
+        return None
+
+
+def _forms(text: str) -> list[str]:
+    """Return a text as it is read: a shell's own lines are joined; in quotes they may not be."""
+    return list(dict.fromkeys((continued(text), text)))
 
 
 def _judged(text: str, folder: str | None, *, fresh: bool) -> str | None:
     try:
         if read(text).root_node.has_error and _looks_dangerous(text):
             return _INVOLVED.format(why="the command cannot be read with certainty")
-        Runner().script(text, Scope(folder=folder, fresh=fresh))
-    except Refused as refused:
-        return _REFUSED.format(what=f"this would {refused}")
+        return _refusal(text, Scope(folder=folder, fresh=fresh))
     except (TooInvolved, RecursionError) as error:
         why = str(error) if isinstance(error, TooInvolved) else "the command is nested too deeply"
         # What is typed at a program is mostly data, which may be long and need be no command.
         return _INVOLVED.format(why=why) if fresh or _looks_dangerous(text) else None
+
+
+def _refusal(text: str, scope: Scope) -> str | None:
+    """Return why what is followed must not run. Raises TooInvolved, RecursionError."""
+    try:
+        Runner().script(text, scope)
+    except Refused as refused:
+        return _REFUSED.format(what=f"this would {refused}")
     return None
 
 

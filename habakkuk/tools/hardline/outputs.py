@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 from habakkuk.tools.hardline.calls import Call
 from habakkuk.tools.hardline.fetching import fetches
+from habakkuk.tools.hardline.finding import find_starts, narrowed
 from habakkuk.tools.hardline.places import example
-from habakkuk.tools.hardline.values import DOWNLOADED, UNKNOWN, capped, known, plain
-from habakkuk.tools.hardline.wrappers import find_starts, narrowed
+from habakkuk.tools.hardline.values import DOWNLOADED, EVERY, UNKNOWN, capped, known, plain
 
 _PASSES = frozenset(
     "cat tac tee head tail sort uniq grep egrep fgrep nl pv sponge less more".split()  # noqa: SIM905 - a line of names
@@ -37,6 +37,8 @@ def printed(call: Call) -> list[str]:
 
 def _contents(call: Call) -> list[str]:
     """Return what the files hold that are named, else the standard input."""
+    if call.name in {"tee", "sponge"}:
+        return call.stdin
     found: list[str] = []
     named = False
     for word in call.words:
@@ -51,7 +53,7 @@ def _contents(call: Call) -> list[str]:
 
 
 def _echo(call: Call) -> list[str]:
-    words = list(call.words)
+    words = _opened(call)
     unescape = False
     while words and re.fullmatch(r"-[neE]+", words[0]):
         unescape = unescape or "e" in words.pop(0)
@@ -59,13 +61,20 @@ def _echo(call: Call) -> list[str]:
     return [_unescaped(text) + "\n"] if unescape else [text + "\n"]
 
 
+def _opened(call: Call) -> list[str]:
+    """Return the arguments, of a pattern for folders that count one of them."""
+    return [example(arg, call.scope) or plain(arg) for arg in call.args]
+
+
 def _printf(call: Call) -> list[str]:
-    words = list(call.words)
-    if words[:1] == ["-v"]:
-        return [""]
+    return [""] if call.words[:1] == ["-v"] else [formatted(_opened(call))]
+
+
+def formatted(words: list[str]) -> str:
+    """Return what printf makes of its form and the values behind it."""
     words = words[1:] if words[:1] == ["--"] else words
     if not words:
-        return [""]
+        return ""
     form, values = _unescaped(words[0]), words[1:]
     wanted = len([one for one in _CONVERSION.findall(form) if one != "%"])
     rounds = max(1, -(-len(values) // wanted)) if wanted else 1
@@ -77,7 +86,7 @@ def _printf(call: Call) -> list[str]:
         value = next(left, "")
         return _unescaped(value) if found[1] == "b" else value
 
-    return ["".join(_CONVERSION.sub(put, form) for _ in range(min(rounds, 64)))]
+    return "".join(_CONVERSION.sub(put, form) for _ in range(min(rounds, 64)))
 
 
 def _base64(call: Call) -> list[str]:
@@ -109,10 +118,11 @@ def _xxd(call: Call) -> list[str]:
 
 
 def _find(call: Call) -> list[str]:
-    """Return the folders that find begins in, which it prints too when nothing narrows it."""
+    """Return all that is below where find begins, and these folders, when nothing narrows it."""
+    starts = [] if narrowed(call) else [plain(start) for start in find_starts(call)]
     within = any(word in {"-mindepth", "-type", "-delete"} for word in call.words)
-    starts = [] if within or narrowed(call) else find_starts(call)
-    return [*(plain(start) + "\n" for start in starts), UNKNOWN]
+    themselves = [] if within else [f"{start}\n" for start in starts]
+    return [*themselves, *(f"{start}/{EVERY}\n" for start in starts), UNKNOWN]
 
 
 def _ls(call: Call) -> list[str]:

@@ -7,7 +7,7 @@ import re
 
 from habakkuk.tools.hardline.calls import is_unknown
 from habakkuk.tools.hardline.scope import Scope
-from habakkuk.tools.hardline.values import DOWNLOADED, UNKNOWN, plain
+from habakkuk.tools.hardline.values import DOWNLOADED, EVERY, UNKNOWN, plain
 
 _TOP = (
     *("bin", "boot", "dev", "etc", "home", "lib", "lib32", "lib64", "libx32", "mnt", "opt", "proc"),
@@ -23,11 +23,12 @@ def protected(target: str, scope: Scope) -> str | None:
     """Return the name of the protected folder that a path takes with it, None when none."""
     if is_unknown(target) or DOWNLOADED in target:
         return None
-    path = scope.resolved(target)
+    # A slash at its end goes through a link.
+    path = scope.resolved(f"{target}/*" if target.endswith(("/", "/.")) else target)
     if path is None:
         return None
     parts = [part for part in path.split("/") if part]
-    while parts and _ALL.fullmatch(parts[-1]):
+    while parts and (parts[-1] == EVERY or _ALL.fullmatch(parts[-1])):
         parts.pop()
     if not parts:
         return "/"

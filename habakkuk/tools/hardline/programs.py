@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Sequence
-from functools import cache
-from types import ModuleType
+from functools import partial
 from typing import Protocol
 
 from tree_sitter import Node
 
-from habakkuk.tools.hardline import rules
+from habakkuk.tools.hardline.asides import of_call, of_variable
 from habakkuk.tools.hardline.builtins import BUILTINS
 from habakkuk.tools.hardline.calls import Call, Refused
+from habakkuk.tools.hardline.judging import judge_call
 from habakkuk.tools.hardline.meter import Meter
 from habakkuk.tools.hardline.outputs import printed
+from habakkuk.tools.hardline.redirects import Redirects
 from habakkuk.tools.hardline.rules.code import scripts_in
 from habakkuk.tools.hardline.scope import Scope
 from habakkuk.tools.hardline.shells import (
@@ -26,12 +25,13 @@ from habakkuk.tools.hardline.shells import (
     shell_programs,
     sourced_programs,
 )
-from habakkuk.tools.hardline.values import DOWNLOADED, UNKNOWN, capped
-from habakkuk.tools.hardline.words import Words
+from habakkuk.tools.hardline.values import DOWNLOADED, UNKNOWN, capped, plain
 from habakkuk.tools.hardline.wrappers import program, unwrap
 
 RUNS_DOWNLOAD = "run what it downloads from another machine, unseen"
 _SOURCES = frozenset({"source", "."})
+# Write what they read to the files that they name.
+_COPIES = frozenset({"tee", "sponge"})
 
 
 class Follower(Protocol):
@@ -53,10 +53,10 @@ class Follower(Protocol):
 class Programs:
     """Follows calls."""
 
-    def __init__(self, meter: Meter, words: Words, follower: Follower) -> None:
-        """Take what follows the scripts that calls start."""
+    def __init__(self, meter: Meter, redirects: Redirects, follower: Follower) -> None:
+        """Take what knows the files that the script made, and what follows scripts."""
         self._meter = meter
-        self._words = words
+        self._redirects = redirects
         self._follower = follower
 
     def call(self, argv: list[str], scope: Scope, stdin: list[str]) -> list[str]:
@@ -69,7 +69,14 @@ class Programs:
         if DOWNLOADED in argv[0]:
             raise Refused(RUNS_DOWNLOAD)
         with self._meter.deeper():
-            call = Call(program(argv), argv[1:], stdin, scope, self._words.content)
+            content = partial(self._redirects.content, scope=scope, stdin=stdin)
+            path = scope.links.get(scope.place(argv[0]), argv[0]) if "/" in argv[0] else argv[0]
+            call = Call(program([path]), argv[1:], stdin, scope, content)
+            written = content(plain(argv[0])) if "/" in argv[0] else None
+            if written is not None:
+                # A file that the script made is the program.
+                programs = [Program(text, [plain(argv[0]), *call.words]) for text in written]
+                return self._programs(programs, scope.child(), stdin)
             return self._followed(call)
 
     def _followed(self, call: Call) -> list[str]:
@@ -78,11 +85,10 @@ class Programs:
         if call.name in call.scope.aliases:
             text = " ".join([call.scope.aliases.pop(call.name), *map(_requoted, call.words)])
             return self._follower.script(text, call.scope, call.stdin)
-        for rule in all_rules():
-            found = rule.judge(call)
-            if found is not None:
-                raise Refused(found)
+        judge_call(call)
         self._follower.feed(call.args, call.stdin)
+        if call.name in _COPIES:
+            self._redirects.keep(call.operands(), call.stdin, call.scope)
         builtin = BUILTINS.get(call.name)
         if builtin is not None:
             builtin(call)
@@ -90,6 +96,8 @@ class Programs:
 
     def _what_it_runs(self, call: Call) -> list[str]:
         """Follow the programs that a call starts; return what it prints."""
+        for text in of_call(call):
+            self._follower.script(text, call.scope.child())
         if call.name == "eval":
             return self._follower.script(" ".join(call.words), call.scope, call.stdin)
         if call.name in SHELLS or call.name in _SOURCES:
@@ -110,14 +118,20 @@ class Programs:
         inner = unwrap(call)
         if inner is None:
             return printed(call)
-        scope = call.scope.child() if inner.variables or call.name != "command" else call.scope
+        same = call.name in {"command", "builtin"} and not inner.variables
+        scope = call.scope if same else call.scope.child()
         for name, value in inner.variables.items():
             scope.set(name, [value])
+            for text in of_variable(name, [value]):
+                self._follower.script(text, scope.child())
         said = [text for one in inner.calls for text in self.call(one, scope, call.stdin)]
         for text, arguments in inner.scripts:
             said += self._programs([Program(text, arguments or None)], scope, call.stdin)
-        if call.name == "find" and not inner.calls:
+        if not inner.calls and not inner.scripts:
             said = printed(call)
+        if call.name == "coproc":
+            # Read by a descriptor whose number nobody knows.
+            call.scope.inputs["coproc"] = said
         return capped(said)
 
     def _shell(self, call: Call) -> list[str]:
@@ -150,10 +164,3 @@ class Programs:
 
 def _requoted(word: str) -> str:
     return "'" + word.replace("'", "'\\''") + "'"
-
-
-@cache
-def all_rules() -> list[ModuleType]:
-    """Return the modules of all rules."""
-    names = [module.name for module in pkgutil.iter_modules(rules.__path__)]
-    return [importlib.import_module(f"{rules.__name__}.{name}") for name in names]

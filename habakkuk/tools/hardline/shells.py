@@ -65,7 +65,8 @@ def is_interpreter(name: str) -> bool:
 
 def shell_programs(call: Call) -> Iterator[Program]:
     """Yield what a shell would run, as far as the command says it."""
-    args, letters = _after_options(call)
+    args, letters, first = _after_options(call)
+    yield from (Program(text) for path in first for text in call.content(path) or [])
     if "c" in letters:
         if args:
             yield Program(plain(args[0]), [plain(arg) for arg in args[1:]] or ["bash"])
@@ -73,20 +74,24 @@ def shell_programs(call: Call) -> Iterator[Program]:
     yield from _of_file(call, args, from_stdin="s" in letters)
 
 
-def _after_options(call: Call) -> tuple[list[str], str]:
-    """Return a shell's operands, and the letters of its options."""
+def _after_options(call: Call) -> tuple[list[str], str, list[str]]:
+    """Return a shell's operands, the letters of its options, and the files that it reads first."""
     args, letters = list(call.args), ""
+    first: list[str] = []
     while args and re.match(r"[-+].", plain(args[0])):
         text = plain(args.pop(0))
         if text == "--":
             break
         if text == "--command":
             letters += "c"
-        elif text in {"--rcfile", "--init-file"} or takes_value(text, "oO", ()):
+        elif text in {"--rcfile", "--init-file"}:
+            first += map(plain, args[:1])
+            args[:1] = []
+        elif takes_value(text, "oO", ()):
             args[:1] = []
         if not text.startswith(("--", "+")):
             letters += text[1:]
-    return args, letters
+    return args, letters, first
 
 
 def _of_file(call: Call, args: list[str], *, from_stdin: bool) -> Iterator[Program]:

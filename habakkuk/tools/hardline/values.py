@@ -16,6 +16,8 @@ from habakkuk.core.errors import ToolError
 UNKNOWN = "\ufdd0"  # any text
 DOWNLOADED = "\ufdd1"  # any text, of a host that is not this machine
 SPLIT = "\ufdd2"  # the end of a field that an unquoted variable made
+EVERY = "\ufdd4"  # the name of each file below a folder in turn, as find gives them
+BLANKS = " \t\n"
 # The home folder of whoever runs the command.
 HOME = "/home/\ufdd3"
 _QUOTED = "*?[]{},~"
@@ -62,9 +64,10 @@ def joined(first: Sequence[str], second: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(made))
 
 
-def split_of(value: str) -> str:
-    """Return what an unquoted variable becomes: its blanks end fields."""
-    return re.sub(r"[ \t\n]+", SPLIT, value)
+def split_of(value: str, signs: str = BLANKS) -> str:
+    """Return what an unquoted variable becomes: blanks end fields, or the signs that IFS names."""
+    signs = signs if known(signs) else BLANKS
+    return re.sub(f"[{re.escape(signs)}]+", SPLIT, value) if signs else value
 
 
 def fields(value: str) -> list[str]:

@@ -8,6 +8,7 @@ from enum import Enum
 
 from tree_sitter import Node
 
+from habakkuk.tools.hardline.expansions import change, changed
 from habakkuk.tools.hardline.reader import decoded, text_of
 from habakkuk.tools.hardline.scope import Scope
 from habakkuk.tools.hardline.values import (
@@ -41,6 +42,7 @@ _FALLBACK = (":-", "-", ":=", "=")
 _INSTEAD = (":+", "+")
 _CUTS = ("%", "%%", "#", "##")
 _LIST = ("@", "*")
+_INDIRECT = re.compile(r"\$\{!\w+\}")
 _HOLES = ("variable_name", "special_variable_name", "subscript")
 
 
@@ -141,7 +143,7 @@ class Words:
 
     def _variable(self, node: Node, scope: Scope, within: Within) -> list[str]:
         name = text_of(node)[1:]
-        return _inserted(scope.values(name), name, within)
+        return _inserted(scope.values(name), name, within, scope)
 
     def _expansion(self, node: Node, scope: Scope, within: Within) -> list[str]:
         """Return what `${...}` may be; of the forms that cut or change, that it is anything."""
@@ -164,12 +166,12 @@ class Words:
             # Without a value the shell goes no further.
             made = [value for value in values if value] or [UNKNOWN]
         else:
-            made = [UNKNOWN] if values != [""] else [""]
-        return _inserted(capped(made), name, within)
+            made = _changed(text_of(node), values, scope)
+        return _inserted(capped(made), name, within, scope)
 
     def _substitution(self, node: Node, scope: Scope, within: Within) -> list[str]:
         made = [value.rstrip("\n") for value in self._follow(node, scope)]
-        return _inserted(made, "", within)
+        return _inserted(made, "", within, scope)
 
     def _process(self, node: Node, scope: Scope, _within: Within) -> list[str]:
         """Return the name of a file that holds what the commands print, or feeds them."""
@@ -190,11 +192,20 @@ class Words:
         return self._made.get(path)
 
 
-def _inserted(values: Iterable[str], name: str, within: Within) -> list[str]:
-    """Return values as they stand in a word: quoted whole, or cut at their blanks."""
+def _inserted(values: Iterable[str], name: str, within: Within, scope: Scope) -> list[str]:
+    """Return values as they stand in a word: quoted whole, or cut where IFS says."""
     if within is Within.QUOTES and name.partition("[")[0] not in _LIST:
         return [quoted(value) for value in values] or [""]
-    return [split_of(value) for value in values] or [""]
+    signs = scope.values("IFS")
+    return capped(split_of(value, each) for value in values for each in signs) or [""]
+
+
+def _changed(source: str, values: list[str], scope: Scope) -> list[str]:
+    """Return what a form that changes a value, or names another variable by it, may be."""
+    if _INDIRECT.fullmatch(source):
+        return [value for name in values for value in scope.values(name)]
+    made = change(source)
+    return [changed(value, made) if value else "" for value in values]
 
 
 def _unescaped(text: str) -> str:

@@ -8,10 +8,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from habakkuk.tools.hardline.calls import Call, base_name, takes_value
+from habakkuk.tools.hardline.finding import executed, filled
 from habakkuk.tools.hardline.values import UNKNOWN, fields, known, plain, quoted
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL)
 _NUMBER = re.compile(r"-\d+")
+_HOLE = re.compile(r"\$\{(\w+)\}")
+# An option of one letter, maybe behind others that take no value.
+_LETTER = re.compile(r"-[0-9rtxpo]*[a-zA-Z]")
+# The loader runs the program that it is given.
+_LOADER = re.compile(r"ld(-linux|-musl|64)?[\w.-]*\.so[\w.]*")
 
 
 @dataclass
@@ -80,6 +86,11 @@ _PREFIXES: dict[str, _Prefix] = {
     "dbus-run-session": _Prefix(),
     "xvfb-run": _Prefix("efnpsw"),
     "caffeinate": _Prefix("tw"),
+    "screen": _Prefix("cehpSstT"),
+    "poetry": _Prefix("C", ("directory", "project"), 1),
+    "pipenv": _Prefix("", (), 1),
+    "bundle": _Prefix("", (), 1),
+    "uv": _Prefix("", ("with", "python", "project", "directory", "env-file"), 1),
     "tini": _Prefix("pe"),
     "dumb-init": _Prefix("r"),
     "flock": _Prefix("wE", ("timeout", "wait", "conflict-exit-code"), 1),
@@ -97,7 +108,8 @@ def unwrap(call: Call) -> Inner | None:
     special = _SPECIAL.get(call.name)
     if special is not None:
         return special(call)
-    prefix = _PREFIXES.get(call.name)
+    loads = _LOADER.fullmatch(call.name) is not None
+    prefix = _Prefix() if loads else _PREFIXES.get(call.name)
     return _after(call, prefix) if prefix is not None else None
 
 
@@ -147,29 +159,34 @@ def _env(call: Call) -> Inner:
         left.pop(0)
         given = found[2] or found[3]
         given = given if given else plain(left.pop(0)) if left else ""
+        # A blank as env writes it, and the variables that it puts in itself.
+        given = re.sub(r"\\[_tnrfv]", " ", given.partition("\\c")[0])
+        given = _HOLE.sub(lambda hole: call.scope.values(hole[1])[0], given)
         left = [*(quoted(word) for word in _split(given)), *left]
     return _after(Call("env", args, call.stdin, call.scope, call.content), _PREFIXES["env"])
 
 
 def _xargs(call: Call) -> Inner:
     """Return the command with what stands in the standard input behind it, or in its places."""
-    valued = "adEeIiLlnPs"
     names = ("arg-file", "delimiter", "max-args", "max-procs", "max-lines", "max-chars", "replace")
-    args, hole = list(call.args), None
+    args, hole, given = list(call.args), None, call.stdin
     while args and plain(args[0]).startswith("-"):
         text = plain(args.pop(0))
         if text == "--":
             break
         wanted = takes_value(text, "adEILnPs", names)
-        value = plain(args.pop(0)) if wanted and args else text.lstrip(valued + "-").lstrip("=")
+        joined = text.partition("=")[2] if text.startswith("--") else _LETTER.sub("", text, 1)
+        value = plain(args.pop(0)) if wanted and args else joined
         if re.match(r"-[a-zA-Z0]*[Ii]|--replace", text):
             hole = value or "{}"
+        elif re.match(r"-[0rtxpo]*a|--arg-file", text):
+            given = call.content(value) or [UNKNOWN]
     whole = hole is not None or call.has("0d", "null", "delimiter")
-    words = [word for text in call.stdin for word in _items(text, whole=whole)]
-    given = [quoted(word) for word in words] or [UNKNOWN]
+    words = [word for text in given for word in _items(text, whole=whole)]
+    items = [quoted(word) for word in words] or [UNKNOWN]
     if hole is None:
-        return Inner(calls=[[*(args or ["echo"]), *given]])
-    return Inner(calls=[[_filled(arg, hole, word) for arg in args] for word in given[:32]])
+        return Inner(calls=[[*(args or ["echo"]), *items]])
+    return Inner(calls=[[filled(arg, word, hole) for arg in args] for word in items[:32]])
 
 
 def _parallel(call: Call) -> Inner:
@@ -192,16 +209,8 @@ def _parallel(call: Call) -> Inner:
 
 
 def _find(call: Call) -> Inner:
-    """Return what find's -exec and the like run; `{}` is a start itself when nothing narrows it."""
-    inner, words = Inner(), call.words
-    places = [n for n, word in enumerate(words) if re.fullmatch(r"-(exec|execdir|ok|okdir)", word)]
-    starts = find_starts(call) if not narrowed(call) else [UNKNOWN]
-    for place in places:
-        ends = (n for n in range(place + 1, len(words)) if words[n] in {";", "+"})
-        end = next(ends, len(words))
-        command = call.args[place + 1 : end]
-        inner.calls += [[_filled(arg, "{}", start) for arg in command] for start in starts]
-    return inner
+    """Return what find's -exec and the like run."""
+    return Inner(calls=executed(call))
 
 
 def _items(text: str, *, whole: bool) -> list[str]:
@@ -209,44 +218,6 @@ def _items(text: str, *, whole: bool) -> list[str]:
     if not known(text):
         return [text]
     return [line for line in text.split("\n") if line] if whole else _split(text)
-
-
-def _filled(arg: str, hole: str, word: str) -> str:
-    return arg.replace(quoted(hole), word).replace(hole, word)
-
-
-def find_starts(call: Call) -> list[str]:
-    """Return the folders that find begins in."""
-    starts: list[str] = []
-    for arg in call.args:
-        text = plain(arg)
-        if text in {"-H", "-L", "-P"} or re.fullmatch(r"-(D|O\d).*", text):
-            continue
-        if text.startswith("-") or text in {"(", ")", "!", ","}:
-            break
-        starts.append(arg)
-    return starts or ["."]
-
-
-def narrowed(call: Call) -> bool:
-    """Whether find is told to take some of what it finds only."""
-    broad = r"-(type|mindepth|maxdepth|depth|xdev|mount|delete|exec|execdir|ok|okdir|print0?|f?ls)"
-    tests = [word for word in call.words if re.match(r"-[a-z]{2,}", word)]
-    outside = _outside_exec(call.words)
-    return any(not re.fullmatch(broad, word) for word in tests if word in outside)
-
-
-def _outside_exec(words: list[str]) -> set[str]:
-    outside: set[str] = set()
-    inside = False
-    for word in words:
-        if re.fullmatch(r"-(exec|execdir|ok|okdir)", word):
-            inside = True
-        elif word in {";", "+"}:
-            inside = False
-        elif not inside:
-            outside.add(word)
-    return outside
 
 
 def _applet(call: Call) -> Inner:

@@ -119,6 +119,7 @@ class Docker(Sandbox):
         args += ["--network", "none"] if not given.network else []
         args += ["--cpus", f"{given.cpus:g}"] if given.cpus is not None else []
         args += ["--memory", str(given.memory)] if given.memory is not None else []
+        args += ["--pids-limit", str(given.pids)] if given.pids is not None else []
         user = self._user(workspace)
         args += ["--user", user] if user is not None else []
         return [*args, given.image, "bash", "-c", _STAYS]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from habakkuk.tools.hardline.check import hardline
+from habakkuk.tools.hardline.check import hardline, typed_hardline
 
 _WORDS = (
     "rm -rf / ~ * $x ${x:- ${x[ x= x=( $( ) ` ' \" \\ | sh bash -c eval xargs sudo env -S { } (("
     " ( )) [[ ]] if then fi for x in do done while case esac ;; & && || ; <( >( <<E E <<< >"
     " >/dev/sda {a,b} {1..9} curl https://a.b/c dd of=/dev/sda f() $' # find . -exec python3 base64"
-    " -d printf %s trap set -- alias a= read mkfs.ext4 /dev/sdb :(){ :|:& };:"
+    " -d printf %s trap set -- alias a= read mkfs.ext4 /dev/sdb :(){ :|:& };: 3<&0 <&3 3<> exec"
+    " {fd}< ${x:0:1} ${x//a/b} ${!x} IFS=_ ln -s git -c alias.x=! tar --to-command= -u3 tee $(<"
 )
 _PIECE = st.sampled_from([*_WORDS.split(), "\n", " ", "\0", "é", "\ufdd0"])
 _JOINED = st.sampled_from(["", " ", "\n"])
@@ -28,6 +29,11 @@ def check(data: bytes) -> None:
     script = data.decode("utf-8", "replace")
     found = hardline(script, "/w")
     assert found is None or found
-    hardline(script, None, fresh=False)
+    half = len(script) // 2
+    typed_hardline(script[:half], script[half:])
+    if "this would" in (hardline(script, None, fresh=False) or ""):
+        # What is certain stays so in pieces; where it was not, each line is looked at alone.
+        pieces = typed_hardline("", script[:half]) or typed_hardline(script[:half], script[half:])
+        assert pieces is not None
     if found is not None:
         assert hardline(f"true\n{script}", "/w") is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from importlib.metadata import version
 from pathlib import Path
@@ -111,3 +112,9 @@ def test_caddy_serves_the_same_name_and_passes_streams_on() -> None:
     assert "{$DOMAIN}" in text
     assert "reverse_proxy web:8484" in text
     assert "flush_interval -1" in text
+
+
+def test_the_image_holds_what_the_sandboxes_run() -> None:
+    lines = (ROOT / "deploy" / "Dockerfile").read_text()
+    assert {"bubblewrap", "openssh-client"} <= set(lines.split())
+    assert re.search(r"^COPY --from=docker:\S+ \S+/docker /usr/local/bin/docker$", lines, re.M)

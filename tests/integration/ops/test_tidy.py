@@ -37,6 +37,20 @@ def test_a_day_has_one_job_that_removes_leftovers(stack: Stack) -> None:
             " ('new', 'mine', 'm', '{day}', 1, 'infinity')"
         )
     )
+    database.run(
+        text(
+            "INSERT INTO processes (id, agent, session_id, turn_id, command, folder)"
+            " VALUES ('p', 'habakkuk', 's', 't', 'cat', '/')"
+        )
+    )
+    database.run(
+        text(
+            "INSERT INTO process_inputs (process_id, key, data, eof, outcome, created) VALUES"
+            " ('p', 'old', '', false, 'written', now() - interval '25 h'),"
+            " ('p', 'waits', 'x', false, NULL, now() - interval '25 h'),"
+            " ('p', 'new', '', false, 'written', now())"
+        )
+    )
     refused = stack.container.blobs.put(b"of a refused request", "image/png")
     database.run(text("UPDATE blobs SET stored = now() - interval '25 h'"))
     young = stack.container.blobs.put(b"of a request that comes now", "image/png")
@@ -56,6 +70,8 @@ def test_a_day_has_one_job_that_removes_leftovers(stack: Stack) -> None:
     assert not (stack.home / "blobs" / refused[:2] / refused).exists()
     assert [row.id for row in database.run(text("SELECT id FROM blobs"))] == [young]
     assert [row.id for row in database.run(text("SELECT id FROM spend_holds"))] == ["new"]
+    inputs = database.run(text("SELECT key FROM process_inputs ORDER BY seq"))
+    assert [row.key for row in inputs] == ["waits", "new"]
 
 
 _ROWS = (

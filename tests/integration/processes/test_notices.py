@@ -6,10 +6,13 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from sqlalchemy import text
 
 from habakkuk.conversations.types import Author, ChatKind, Outcome, Target
-from habakkuk.gateway.types import Admitted
+from habakkuk.gateway.types import Admitted, Inbound
+from habakkuk.keeper import notices
+from habakkuk.keeper.service import Keeper
 from tests.fakes.stack import Stack, until
 from tests.integration.processes.keeping import Keeping
 
@@ -109,3 +112,60 @@ def test_an_end_is_told_in_the_session_that_started_it_after_new(keeping: Keepin
     until(lambda: _turns(stack))
     (turn,) = _turns(stack)
     assert stack.ended(replace(admitted, turn_id=turn)).session_id == admitted.session_id
+
+
+def test_an_end_that_cannot_be_told_starves_no_other(
+    keeping: Keeping, keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(notices, "_AT_ONCE", 1)
+    door = keeper._notices._door
+
+    def admit(inbound: Inbound) -> object:
+        if "exit 1" in inbound.text:
+            raise RuntimeError("this one never can be told")
+        return door.admit(inbound)
+
+    keeper._notices._door = replace(door, admit=admit)
+    stack = keeping.stack
+    stack.start()
+    for command in ("exit 1", "exit 2"):
+        stack.ended(_ask(stack, command))
+    until(lambda: _turns(stack))
+    database = stack.container.database
+    left = database.run(text("SELECT command FROM processes WHERE notified IS NULL"))
+    assert [row.command for row in left] == ["exit 1"]
+
+
+def test_ends_that_follow_each_other_are_shown_and_start_no_more_turns(
+    keeping: Keeping, keeper: Keeper
+) -> None:
+    keeper._notices._door = replace(keeper._notices._door, most=1)
+    stack = keeping.stack
+    stack.start()
+    admitted = stack.say("hello", target=Target("shop", "chat-7"))
+    stack.ended(admitted)
+    keeping.turn, keeping.session = admitted.turn_id or "", admitted.session_id
+
+    def told(command: str) -> list[ChatKind]:
+        """Let a process end; return what the conversation has then of that."""
+
+        def found() -> list[ChatKind]:
+            rows = [row for row in stack.rows(admitted) if f"({command})" in row.body]
+            return [row.kind for row in rows if row.author is Author.SYSTEM]
+
+        keeping.run(command, notify=True)
+        until(found)
+        return found()
+
+    assert told("exit 1") == [ChatKind.EVENT]
+    assert told("exit 2") == [ChatKind.NOTICE]
+    assert len(_turns(stack)) == 1
+    said = stack.rows(admitted)[-1].body
+    assert said.startswith("Background process p_")
+    assert said.endswith("Write to it to go on.")
+    # It goes where answers go.
+    going = text("SELECT body ->> 'text' AS told FROM deliveries WHERE body ->> 'kind' = 'notice'")
+    assert [row.told for row in stack.container.database.run(going)] == [said]
+    stack.ended(stack.say("go on"))
+    assert told("exit 3") == [ChatKind.EVENT]
+    until(lambda: len(_turns(stack)) == 2)

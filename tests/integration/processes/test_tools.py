@@ -6,16 +6,18 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from queue import SimpleQueue
 
 import pytest
 from sqlalchemy import text
 
 from habakkuk.core.errors import ToolError
 from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
-from habakkuk.processes import desk
+from habakkuk.processes import desk, store
 from habakkuk.processes.desk import MOST_ENDED, MOST_RUNNING
-from habakkuk.processes.types import ProcessState
+from habakkuk.processes.types import NewInput, ProcessState
 from habakkuk.tools.commands import Commands, Order
+from habakkuk.tools.detached import Detached, Outcome
 from habakkuk.tools.sandbox.contract import Sheet
 from tests.fakes.stack import until
 from tests.fakes.toolbox import call
@@ -166,8 +168,9 @@ def test_fifty_that_ended_are_remembered_and_their_output_goes_with_them(
     _fill(keeping, MOST_ENDED)
     last = keeping.run("echo last")
     keeping.ended(last)
-    until(lambda: keeping.desk.find(None, first) is None)
-    assert len(keeping.desk.list("habakkuk")) == MOST_ENDED
+    # The first may be gone before the last has ended: it is tidied after every end.
+    until(lambda: len(keeping.desk.list("habakkuk")) == MOST_ENDED)
+    assert keeping.desk.find(None, first) is None
     assert keeping.printed(last) == b"last\n"
     until(lambda: keeping.printed(first) == b"")
 
@@ -225,6 +228,119 @@ def test_a_sandbox_that_takes_long_to_be_made_holds_up_nothing_else(
         assert waiting.result() == late.id
     assert keeping.ended(late.id).state is ProcessState.EXITED
     assert keeping.printed(late.id) == b"slow two\n"
+
+
+def test_one_that_is_told_to_end_before_it_begins_ends_as_it_was_told(keeping: Keeping) -> None:
+    where, ended = keeping.context(), SimpleQueue[Outcome]()
+    where.workspace.mkdir(parents=True, exist_ok=True)
+    order = Order("sleep 600", where.workspace, None, None, where.agent)
+    sheet = where.services.commands.sheet(order, where.workspace, Interrupt())
+    running = Detached(sheet, lambda _: None, ended.put)
+    running.end()
+    assert ended.get(timeout=60).failure is None
+
+
+class _Pulling(Commands):
+    """A sandbox that takes as long as it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun = threading.Event()
+
+    def sheet(self, order: Order, workspace: Path, interrupt: Interrupt) -> Sheet:
+        self.begun.set()
+        assert interrupt.wait(60)
+        interrupt.check()
+        raise AssertionError("it was interrupted")
+
+
+@pytest.fixture
+def pulling(keeping: Keeping) -> _Pulling:
+    made, keeper = _Pulling(), keeping.keeper
+    assert keeper is not None
+    keeper._ports = replace(keeper._ports, commands=made)
+    return made
+
+
+def test_a_sandbox_that_is_being_made_is_let_go_with_the_service(
+    keeping: Keeping, pulling: _Pulling
+) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(keeping.call, "exec", command="echo x", background=True)
+        assert pulling.begun.wait(60)
+        (process,) = keeping.desk.list("habakkuk")
+        keeping.stop()
+        assert keeping.state(process.id) is ProcessState.STOPPED
+        assert asked.result().text.startswith(f"{process.id} was ended, when Habakkuk stopped")
+
+
+def test_a_sandbox_that_is_being_made_is_let_go_by_a_kill(
+    keeping: Keeping, pulling: _Pulling
+) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(keeping.call, "exec", command="echo x", background=True)
+        assert pulling.begun.wait(60)
+        (process,) = keeping.desk.list("habakkuk")
+        keeping.call("process_kill", id=process.id)
+        assert keeping.ended(process.id).state is ProcessState.KILLED
+        asked.result()
+
+
+def test_a_command_that_nobody_can_allow_is_not_typed_in_pieces(keeping: Keeping) -> None:
+    # Harmless should it get through: there is no such program.
+    process = keeping.run("bash")
+    first = keeping.call("process_write", id=process, stdin="echo in; mkfs.nosuch-pro")
+    assert not first.is_error
+    second = keeping.call("process_write", id=process, stdin="gram /dev/sda\n")
+    assert second.is_error
+    assert "write over the disk /dev/sda" in second.text
+    # The line can go on in another way.
+    assert not keeping.call("process_write", id=process, stdin="gram\necho out\n").is_error
+    keeping.until_printed(process, b"out\n")
+    assert b"/dev/sda" not in keeping.printed(process)
+
+
+def test_pieces_that_come_at_once_are_judged_one_after_the_other(keeping: Keeping) -> None:
+    process = keeping.run("cat")
+    pieces = ["mkfs.nosuch-program", " /dev/sda"]
+    with ThreadPoolExecutor(2) as pool:
+        told = [
+            pool.submit(keeping.call, "process_write", id=process, stdin=piece) for piece in pieces
+        ]
+        outputs = {piece: done.result() for piece, done in zip(pieces, told, strict=True)}
+    typed = keeping.stack.container.database.run(text("SELECT typed FROM processes"))[0].typed
+    # In the other order they make no command.
+    assert bytes(typed) in {b"mkfs.nosuch-program", b" /dev/sdamkfs.nosuch-program"}
+    assert not outputs["mkfs.nosuch-program"].is_error
+
+
+def test_input_after_input_that_nobody_judged_is_judged_again(keeping: Keeping) -> None:
+    process, database = keeping.run("cat"), keeping.stack.container.database
+    first, second = (NewInput(process, key, b"x", eof=False) for key in ("a", "b"))
+    with database.transaction() as work:
+        seen = store.typed(work, first)
+        assert seen is not None
+        assert store.give(work, first, seen.inputs)
+        assert not store.give(work, second, seen.inputs)
+        # What is known already is given once, whatever came since.
+        assert store.typed(work, first) is None
+        assert store.give(work, first, seen.inputs)
+    keeping.until_printed(process, b"x")
+    assert keeping.printed(process) == b"x"
+
+
+def test_what_was_typed_is_kept_to_its_end_and_gone_with_the_process(
+    keeping: Keeping, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "_MOST_TYPED", 8)
+    process, database = keeping.run("cat"), keeping.stack.container.database
+    for piece in ("first\n", "second\n"):
+        keeping.call("process_write", id=process, stdin=piece)
+    query = text("SELECT typed FROM processes")
+    assert bytes(database.run(query)[0].typed) == b"\nsecond\n"
+    keeping.call("process_write", id=process, stdin="", eof=True)
+    keeping.ended(process)
+    assert bytes(database.run(query)[0].typed) == b""
 
 
 def test_a_folder_that_was_exchanged_is_not_entered(keeping: Keeping) -> None:

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from habakkuk.tools.detached import Detached
 from habakkuk.tools.sandbox.contract import Ground
 from tests.fakes import marks
 from tests.fakes.docker import FakeDocker
+from tests.fakes.stack import until
 
 
 @dataclass
@@ -85,6 +87,7 @@ def test_the_container_is_made_once_as_it_is_configured(house: House) -> None:
     assert _option(made, "--volume") == f"{house.workspace}:{house.workspace}"
     owner = house.workspace.stat()
     assert _option(made, "--user") == f"{owner.st_uid}:{owner.st_gid}"
+    assert _option(made, "--pids-limit") == "512"
     assert "--init" in made
     assert made[made.index("python:3.13") + 1] == "bash"
     # Seen once, it is trusted for half a minute.
@@ -94,6 +97,75 @@ def test_the_container_is_made_once_as_it_is_configured(house: House) -> None:
 def test_the_image_may_keep_its_user(house: House) -> None:
     house.run("true", user="image")
     assert "--user" not in house.made_with()
+
+
+@pytest.mark.parametrize(("pids", "given"), [(100, "100"), (None, None)])
+def test_how_many_processes_it_may_have_is_a_setting(
+    pids: int | None, given: str | None, house: House
+) -> None:
+    house.run("true", pids=pids)
+    assert _option(house.made_with(), "--pids-limit") == given
+
+
+@pytest.fixture
+def pull(house: House) -> Iterator[threading.Event]:
+    """An image that is not there before this is set; /stop is not heard by the engine."""
+    there, run = threading.Event(), house.engine._run
+
+    def slow(args: list[str], handles: list[int]) -> int:
+        if "slow" in args:
+            there.wait(60)
+        # Whoever asked may be gone by now.
+        with suppress(BrokenPipeError):
+            return run(args, handles)
+        return 1
+
+    house.engine._run = slow  # type: ignore[method-assign] # the engine's own way, as it is
+    yield there
+    there.set()
+
+
+def test_an_image_that_is_fetched_ends_with_the_turn_and_so_does_waiting_for_it(
+    house: House, pull: threading.Event
+) -> None:
+    commands = house.commands(image="slow")
+    stops = [Interrupt(), Interrupt()]
+
+    def run(stop: Interrupt) -> None:
+        commands.run(house.order("echo ran > ran"), house.workspace, stop)
+
+    with ThreadPoolExecutor(2) as pool:
+        runs = [pool.submit(run, stop) for stop in stops]
+        until(lambda: house.engine.given("run"))
+        for stop in reversed(stops):
+            stop.trip(Reason.CANCELLED)
+        for each in runs:
+            with pytest.raises(Interrupted):
+                each.result(60)
+    assert not pull.is_set()
+    assert len(house.engine.given("run")) == 1
+    assert not (house.workspace / "ran").exists()
+    # The next turn gets it.
+    pull.set()
+    assert commands.run(house.order("echo now"), house.workspace, Interrupt()).code == 0
+
+
+def test_other_agents_do_not_wait_for_an_image(house: House, pull: threading.Event) -> None:
+    agents = {
+        name: AgentConfig.model_validate({"sandbox": "docker", "docker": {"image": image}})
+        for name, image in (("a", "slow"), ("b", "quick"))
+    }
+    commands = Commands.on(Ground(house.engine.environment, house.home), agents)
+    with ThreadPoolExecutor(1) as pool:
+        stop = Interrupt()
+        first = pool.submit(commands.run, house.order("true"), house.workspace, stop)
+        until(lambda: house.engine.given("run"))
+        other = replace(house.order("echo b"), agent="b")
+        assert commands.run(other, house.workspace, Interrupt()).output.text() == "b\n"
+        assert not pull.is_set()
+        stop.trip(Reason.CANCELLED)
+        with pytest.raises(Interrupted):
+            first.result(60)
 
 
 def test_a_container_that_stopped_is_started(house: House) -> None:

@@ -7,7 +7,7 @@ import re
 
 from habakkuk.tools.hardline.calls import Call, is_unknown
 from habakkuk.tools.hardline.scope import Scope
-from habakkuk.tools.hardline.values import UNKNOWN, plain
+from habakkuk.tools.hardline.values import EVERY, UNKNOWN, plain
 
 _DISK = re.compile(
     r"/dev/(([shv]d|xvd)[a-z]+\d*|nvme\d+(n\d+(p\d+)?)?|mmcblk\d+(p\d+|boot\d)?|r?disk\d+(s\d+)?"
@@ -91,6 +91,8 @@ def disk(target: str, scope: Scope) -> str | None:
     shown = plain(path)
     if _DISK.fullmatch(shown):
         return shown
+    if shown == f"/dev/{EVERY}":
+        return "each that there is"
     if shown.startswith("/dev/") and UNKNOWN in shown and not shown.startswith("/dev/fd/"):
         return "that the command does not name"
     if re.search(r"[*?\[]", path):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from habakkuk.tools.hardline.calls import Call, is_unknown
+from habakkuk.tools.hardline.finding import find_starts, narrowed
 from habakkuk.tools.hardline.places import protected
-from habakkuk.tools.hardline.values import plain
-from habakkuk.tools.hardline.wrappers import find_starts, narrowed
+from habakkuk.tools.hardline.values import EVERY, plain
 
 _SENTENCE = "remove everything in {what}"
 
@@ -23,8 +23,10 @@ def judge(call: Call) -> str | None:
 
 
 def _targets(call: Call) -> list[str]:
-    if call.name in {"rm", "grm", "srm", "wipe"}:
-        return call.operands() if call.has("rR", "recursive") else []
+    if call.name in {"rm", "grm", "srm", "wipe", "unlink", "shred"}:
+        whole = call.has("rR", "recursive") and call.name not in {"unlink", "shred"}
+        # Of what find names one by one, as much is gone without that option.
+        return [one for one in call.operands("ns") if whole or EVERY in one]
     if is_unknown(call.name) and call.has("rR", "recursive") and call.has("f", "force"):
         # Nobody knows what it runs; with these arguments it looks like rm.
         return call.operands()

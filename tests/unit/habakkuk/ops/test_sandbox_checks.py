@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from habakkuk.core.config.environment import read_environment
 from habakkuk.core.config.settings import Settings, load_settings
 from habakkuk.ops.findings import Verdict
@@ -40,3 +42,16 @@ def test_a_key_in_the_environment_is_a_secret(home: Path) -> None:
     agents = "  b: {sandbox: ssh, ssh: {host: h.example, workdir: /w, key_env: THE_WAY_IN}}\n"
     settings = _settings(home, agents, THE_WAY_IN="opens everything")
     assert "opens everything" in settings.secrets
+
+
+def test_a_secret_that_commands_of_another_agent_could_read_is_told(home: Path) -> None:
+    secrets = "secrets:\n  s: {env: S, tools: [exec], agents: [b]}\n"
+    (found,) = check_sandboxes(_settings(home, "  a: {}\n  b: {}\n" + secrets))
+    assert (found.name, found.verdict) == ("secret s", Verdict.WARN)
+    assert "commands of a run in no sandbox" in found.found
+
+
+@pytest.mark.parametrize("secret", ["tools: [exec]", "tools: [fetch_url], agents: [b]"])
+def test_a_secret_that_no_other_agent_could_read_is_not_spoken_of(home: Path, secret: str) -> None:
+    agents = f"  a: {{}}\n  b: {{}}\nsecrets:\n  s: {{env: S, {secret}}}\n"
+    assert list(check_sandboxes(_settings(home, agents))) == []

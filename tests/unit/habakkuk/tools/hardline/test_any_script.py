@@ -20,6 +20,8 @@ _PIECES = [
     "case", "esac", ";;", "&", "&&", "||", ";", "$x", "${x:-", "${x[", "x=", "x=(", "<(", ">(",
     "{a,b}", "{1..9}", "*", "~", "/", "sudo", "env -S", "xargs", "eval", "bash -c", "f() {", "$'",
     "<<<", ">", "> /dev/sda", "#", "\0", "\ufdd0", "\ufdd1", "\ufde4", "é", "🚀", "find . -exec",
+    "3<&0", "<&3", "3<>", "{fd}<", "exec", "${x:0:1}", "${x//a/b}", "${!x}", "IFS=_", "ln -s / x",
+    "x/*", "git -c alias.x='!", "tar --to-command=", "read -u3", "tee x", "sh x", "$(<", "coproc",
     "python3 -c", "base64 -d", "printf %s", "trap", "set --", "\"$@\"", "alias a=", "read", " ",
 ]  # fmt: skip
 

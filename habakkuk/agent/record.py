@@ -8,6 +8,7 @@ from functools import partial
 
 from habakkuk.agent import tool_hooks, traces
 from habakkuk.agent.approval.words import question
+from habakkuk.agent.buttons import of_approval
 from habakkuk.agent.clarify import asking
 from habakkuk.agent.run import TurnRun
 from habakkuk.conversations.store import addresses, chat, journal, turns
@@ -126,6 +127,7 @@ class CallRecord:
                     turn_id=run.turn.id,
                     target=run.turn.target,
                     outside=question(wait.payload),
+                    buttons=of_approval(wait.id, may_repeat=wait.payload["may_repeat"]),
                 )
                 chat.add(work, run.turn.conversation_id, row)
         context.failpoints.hit("approval.ask.after")

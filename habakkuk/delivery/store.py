@@ -169,4 +169,5 @@ def _delivery(row: Row) -> Delivery:
         state=DeliveryState(row.state),
         created=row.created,
         chunks=chunks,
+        buttons=[(label, data) for label, data in body.get("buttons", ())],
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from habakkuk.agent.buttons import of_question
 from habakkuk.agent.clarify import store
 from habakkuk.agent.run import TurnRun
 from habakkuk.conversations.store import chat
@@ -44,5 +45,6 @@ def ask(work: Work, run: TurnRun, wait: NewWait) -> None:
         turn_id=run.turn.id,
         target=run.turn.target,
         outside=f"{in_words(questions)}\n\n{_HOW} without.",
+        buttons=of_question(wait.id, questions),
     )
     chat.add(work, conversation, row)

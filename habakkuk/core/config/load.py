@@ -148,11 +148,14 @@ def _check_references(config: Config, tree: CommentedMap, name: str) -> None:
             f"{name}:{line}: default_agent: {config.default_agent!r} is not among the agents"
             f" ({', '.join(config.agents)})"
         )
-    for agent in config.budgets.agents:
+    named: list[tuple[tuple[str | int, ...], str]] = [
+        (("budgets", "agents", agent), agent) for agent in config.budgets.agents
+    ]
+    named += [(("routes", n, "agent"), route.agent) for n, route in enumerate(config.routes)]
+    for path, agent in named:
         if agent not in config.agents:
-            line = _line(tree, ("budgets", "agents", agent))
             raise ConfigurationError(
-                f"{name}:{line}: budgets.agents.{agent}: there is no such agent"
+                f"{name}:{_line(tree, path)}: {'.'.join(map(str, path))}: there is no such agent"
                 f" ({', '.join(config.agents)})"
             )
     try:

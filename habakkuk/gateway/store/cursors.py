@@ -1,4 +1,4 @@
-"""Where each intake stands, stored with what it admitted."""
+"""SQL of where each intake stands, stored with what it admitted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SAVE = text("""
 """)
 
 
-def save_cursor(work: Work, address: Address, cursor: Cursor) -> None:
+def save(work: Work, address: Address, cursor: Cursor) -> None:
     """Store the intake's position in the transaction of its message."""
     work.execute(
         _SAVE,

@@ -34,9 +34,16 @@ from habakkuk.delivery.reports import Deliveries
 from habakkuk.delivery.typing import Typing
 from habakkuk.events.hub import LiveHub
 from habakkuk.events.publisher import Publisher
+from habakkuk.gateway.admittance import Admittance
 from habakkuk.gateway.amend import Amendments
+from habakkuk.gateway.answering import Answering
+from habakkuk.gateway.edits import Edits
 from habakkuk.gateway.health import ChannelHealth
 from habakkuk.gateway.intake import Intake
+from habakkuk.gateway.intake import Ports as IntakePorts
+from habakkuk.gateway.limits import SenderLimit
+from habakkuk.gateway.pairing import Pairings
+from habakkuk.gateway.presses import Presses
 from habakkuk.gateway.service import Gateway
 from habakkuk.gateway.supervisor import Parts, Supervisor
 from habakkuk.gateway.types import Inbound
@@ -179,9 +186,23 @@ class Container:
         return Amendments(self.database, self.gateway, self.live)
 
     @property
+    def pairings(self) -> Pairings:
+        """Strangers of channels, and who was let in; it holds nothing of its own."""
+        return Pairings(self.database, self.accounts)
+
+    @property
     def intake(self) -> Intake:
-        """Where webhooks come in; it holds nothing of its own."""
-        return Intake(self.channels, self.accounts, self.gateway)
+        """Where what channels bring comes in; it holds nothing of its own."""
+        database, accounts = self.database, self.accounts
+        answering = Answering(self.approvals, self.questions)
+        ports = IntakePorts(
+            database,
+            accounts,
+            Admittance(database, self.pairings, SenderLimit(self.redis)),
+            Edits(database, accounts, self.gateway, self.live),
+            Presses(database, accounts, answering),
+        )
+        return Intake(self.channels, self.gateway, self.settings.config.routes, ports)
 
     def warm(self) -> None:
         """Load the model SDKs and prices and make the providers, before a worker's first turn."""

@@ -277,6 +277,12 @@ class ChannelAdapter(ABC, Generic[SettingsT]):
         """Take the buttons away that were pressed, and say what became of it. Raises NotSent."""
         raise NotImplementedError(f"{self.manifest.name} has no buttons")
 
+    def decline(self, press: Press, said: str) -> None:
+        """Say to who pressed why nothing follows; the buttons stay, for whom they are meant.
+
+        Raises NotSent. Without a way to say it to them alone nothing is said.
+        """
+
     @property
     def identity(self) -> str:
         """What tells this account from others at its platform, such as a digest of its token."""

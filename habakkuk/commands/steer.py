@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from habakkuk.agent.steering import store
+from habakkuk.agent.steering.guidance import guide
 from habakkuk.commands.contract import CommandContext, Words, command
 from habakkuk.commands.reach import within_reach
-from habakkuk.conversations.store import chat
-from habakkuk.conversations.types import Author, ChatKind, ChatState, NewChatMessage
 
 
 def _steered(context: CommandContext) -> store.Begun | None:
@@ -29,15 +28,6 @@ def steer(context: CommandContext, text: str) -> str:
     turn, conversation = _steered(context), context.conversation
     if not text or turn is None:
         return "Write what the agent shall know after /steer."
-    row = NewChatMessage(
-        Author.USER,
-        text,
-        ChatState.QUEUED,
-        ChatKind.STEER,
-        user_id=context.user.id,
-        turn_id=turn.id,
-    )
-    chat.add(context.work, conversation.id, row)
-    store.steer(context.work, conversation.id, turn.id)
+    guide(context.work, conversation.id, turn.id, context.user.id, text)
     context.heard(turn.id, text)
     return "The agent reads it with its next step, or right after this answer."

@@ -192,4 +192,5 @@ def _delivery(row: Row) -> Delivery:
         state=DeliveryState(row.state),
         created=row.created,
         chunks=chunks,
+        buttons=[(label, data) for label, data in body.get("buttons", ())],
     )

@@ -60,13 +60,13 @@ class Answering:
         answer, reason = said
         self.approvals.answer_in(work, inbound.user, asked[0], answer, reason)
         seq = chat.add(work, conversation.id, rows.command_row(inbound))
-        reply = f"{_DONE[answer]}: {asked[0].tool}."
+        reply = done(answer, asked[0].tool)
         chat.add(work, conversation.id, rows.reply_row(inbound, reply))
         return Admitted(conversation.id, conversation.session_id, seq or 0, None, reply)
 
     def question(self, work: Work, conversation: Conversation, inbound: Inbound) -> Admitted | None:
         """Take any text as the answer to the open question here; None when it is a message."""
-        if not may_be_answer(inbound):
+        if not rows.may_be_answer(inbound):
             return None
         question = self._question(work, conversation, inbound)
         if question is None:
@@ -101,6 +101,6 @@ class Answering:
         return rows.notice_row(inbound, said)
 
 
-def may_be_answer(inbound: Inbound) -> bool:
-    """Whether a message may answer a question at all: what a person wrote, and nothing beside."""
-    return inbound.commands and not inbound.event and not inbound.files
+def done(answer: Answer, tool: str) -> str:
+    """Return what is said of an approval that was answered so."""
+    return f"{_DONE[answer]}: {tool}."

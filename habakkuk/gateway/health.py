@@ -12,7 +12,7 @@ from habakkuk.channels.registry import Channels
 from habakkuk.core.config.schema import ChannelConfig
 from habakkuk.core.errors import ConfigurationError, NotFound
 from habakkuk.db.engine import Database
-from habakkuk.gateway import store
+from habakkuk.gateway.store import cursors
 from habakkuk.gateway.types import Cursor
 
 STATUS = "status"
@@ -55,7 +55,7 @@ class ChannelHealth:
 
     def all(self) -> Sequence[AccountHealth]:
         """Return every account, in the order of config.yaml."""
-        told = {(row.channel, row.account): row for row in store.named(self._database, STATUS)}
+        told = {(row.channel, row.account): row for row in cursors.named(self._database, STATUS)}
         polled = set(self._channels.polled)
         return [
             self._polled(name, config, told.get((config.type, name)))
@@ -69,7 +69,7 @@ class ChannelHealth:
         if name not in self._channels.polled:
             raise NotFound(f"no poller listens to an account {name!r}")
         channel = self._channels.configs[name].type
-        store.save(self._database, channel, name, Cursor("restart", {"at": time.time()}))
+        cursors.save_alone(self._database, channel, name, Cursor("restart", {"at": time.time()}))
 
     def _polled(self, name: str, config: ChannelConfig, row: Any) -> AccountHealth:
         allowed = len(config.allow_from)
@@ -92,7 +92,7 @@ class ChannelHealth:
 
 def supervised(database: Database, host: str) -> bool:
     """Whether the process that polls runs on this host."""
-    rows = store.named(database, ALIVE)
+    rows = cursors.named(database, ALIVE)
     return any(row.account == host and row.age < _STALE_SECONDS for row in rows)
 
 

@@ -26,9 +26,9 @@ from habakkuk.core.errors import (
 from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
 from habakkuk.core.log import get_logger
 from habakkuk.db.engine import Database, DatabaseAway
-from habakkuk.gateway import store
 from habakkuk.gateway.health import ALIVE, STATUS, SUPERVISOR, State
-from habakkuk.gateway.intake import Fate, Intake
+from habakkuk.gateway.intake import Intake
+from habakkuk.gateway.store import cursors
 from habakkuk.gateway.types import Cursor
 from habakkuk.jobs.loop import Loop
 
@@ -79,7 +79,7 @@ class Supervisor:
     def _tick(self) -> float:
         if time.monotonic() - self._told >= _WRITE_SECONDS:
             host = socket.gethostname()
-            store.save(self._database, SUPERVISOR, host, Cursor(ALIVE, {}))
+            cursors.save_alone(self._database, SUPERVISOR, host, Cursor(ALIVE, {}))
             self._told = time.monotonic()
         for account, loop in zip(self._accounts, self._loops, strict=True):
             if account.look():
@@ -100,7 +100,7 @@ class _Account:
         self._began = time.time()
         self._ending = False
         self._door: _Door | None = None
-        self._seat: store.Seat | None = None
+        self._seat: cursors.Seat | None = None
         self._interrupt: Interrupt | None = None
         self._channel = ""
 
@@ -113,7 +113,7 @@ class _Account:
         if line is None or self._ending:
             return _CLOSED_SECONDS
         self._channel = line.channel
-        with store.seat(self._parts.database, line.channel, line.adapter.identity) as seat:
+        with cursors.seat(self._parts.database, line.channel, line.adapter.identity) as seat:
             if seat is None:
                 return self._pause(State.STANDBY, "another process polls it", _STANDBY_SECONDS)
             self._seat = seat
@@ -129,7 +129,7 @@ class _Account:
 
     def look(self) -> bool:
         """See to a poller that is silent, lost its seat or is to begin anew; True to try now."""
-        asked = store.load(self._parts.database, self._channel, self.name, "restart")
+        asked = cursors.load(self._parts.database, self._channel, self.name, "restart")
         if asked is not None and float(asked["at"]) > self._began:
             self._began = time.time()
             self._failures = 0
@@ -216,7 +216,7 @@ class _Account:
         heard = time.time() - (now - door.heard) if door is not None else None
         value = {"state": self._state.value, "reason": self._reason, "heard": heard}
         value |= {"since": self._began, "host": socket.gethostname()}
-        store.save(self._parts.database, self._channel, self.name, Cursor(STATUS, value))
+        cursors.save_alone(self._parts.database, self._channel, self.name, Cursor(STATUS, value))
         self._written = now
 
 
@@ -230,22 +230,18 @@ class _Door:
         self.heard = time.monotonic()
 
     def cursor(self) -> Mapping[str, Any] | None:
-        return store.load(self._parts.database, self._line.channel, self._line.name, _POSITION)
+        return cursors.load(self._parts.database, self._line.channel, self._line.name, _POSITION)
 
     def take(self, event: Event, cursor: Mapping[str, Any] | None) -> None:
         self.alive()
         place = Cursor(_POSITION, dict(cursor)) if cursor is not None else None
         try:
-            received = self._parts.intake.take(self._line, event, place)
+            self._parts.intake.take(self._line, event, place)
         except Unavailable:
             raise
         except UserError as error:
             # The place was passed: what cannot be taken now is not better the next time.
             _log.info("a message was refused", account=self._line.name, reason=str(error))
-            self._parts.intake.refuse(self._line, event, str(error))
-            return
-        if place is not None and received.fate is Fate.REFUSED:
-            store.save(self._parts.database, self._line.channel, self._line.name, place)
 
     def alive(self) -> None:
         self.heard = time.monotonic()

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from habakkuk.channels.contract import (
+    InboundMessage,
     NotSent,
     OutboundMessage,
     OutcomeUnknown,
@@ -72,6 +73,7 @@ def test_a_genuine_message_is_read(adapter: Adapter, sample: Sample) -> None:
     request = sample.request("m1", sample.message("room", "alice", "grüß dich 👋 <b>&"))
     adapter.verify(request)
     (message,) = adapter.parse(request)
+    assert isinstance(message, InboundMessage)
     assert (message.id, message.chat, message.sender) == ("m1", "room", "alice")
     assert message.text == "grüß dich 👋 <b>&"
 

@@ -1,4 +1,4 @@
-"""Where each account stands, stored with what it admitted, and how its poller is."""
+"""SQL of where each account stands, stored with what it admitted, and of how its poller is."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NAMED = text("""
 _SEAT = "SELECT pg_try_advisory_lock(7781, hashtext(%s))"
 
 
-def save_cursor(work: Work, address: Address, cursor: Cursor) -> None:
+def save(work: Work, address: Address, cursor: Cursor) -> None:
     """Store the intake's position in the transaction of its message."""
     work.execute(
         _SAVE,
@@ -43,7 +43,7 @@ def save_cursor(work: Work, address: Address, cursor: Cursor) -> None:
     )
 
 
-def save(database: Database, channel: str, account: str, cursor: Cursor) -> None:
+def save_alone(database: Database, channel: str, account: str, cursor: Cursor) -> None:
     """Store something of an account by itself."""
     value = orjson.dumps(cursor.value).decode()
     database.run(_SAVE, channel=channel, account=account, name=cursor.name, value=value)

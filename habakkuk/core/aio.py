@@ -47,6 +47,10 @@ class Portal:
                 interrupt.check()
                 raise
 
+    def leave(self, coroutine: Coroutine[Any, Any, object]) -> None:
+        """Let a coroutine run to its end, such as one that closes what nobody uses any more."""
+        asyncio.run_coroutine_threadsafe(coroutine, self._running())
+
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._lock:
             # A fork takes the loop's memory along, and not the thread that runs it.

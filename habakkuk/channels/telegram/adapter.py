@@ -69,9 +69,19 @@ class TelegramAdapter(ChannelAdapter[TelegramSettings]):
         self._secret = _webhook_secret(account, settings)
 
     @property
-    def polls(self) -> bool:
-        """Whether nothing was set up by which Telegram could prove itself."""
-        return self._secret is None
+    def identity(self) -> str:
+        """The bot's id, which it keeps when its token is replaced."""
+        return str(self.bot)
+
+    def check(self) -> str:
+        """Return the bot's name. Raises NotSent."""
+        try:
+            me = self.client.call(lambda bot: bot.get_me())
+        except Refused as refused:
+            raise _failure(refused) from None
+        except Lost as lost:
+            raise NotSent(lost.why, retryable=True) from None
+        return f"@{me.username}"
 
     def verify(self, request: RawRequest) -> None:
         """Compare the secret that Telegram was told with its webhook."""

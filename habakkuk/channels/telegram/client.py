@@ -7,6 +7,8 @@ becomes one of the two below, which tell what is known and nothing else (securit
 from __future__ import annotations
 
 import os
+import threading
+import weakref
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -21,6 +23,8 @@ from habakkuk.core.interrupt import Interrupt
 
 _T = TypeVar("_T")
 _CONNECT_SECONDS = 3.0
+# As many as one worker sends at once.
+_CONNECTIONS = 32
 # Shorter than what a stopping process may take: a send that has begun is finished.
 _ANSWER_SECONDS = 5.0
 _CALL_SECONDS = 7.0
@@ -63,6 +67,7 @@ class Client:
         self._token = token
         self._api_url = api_url.rstrip("/")
         self._bots: dict[int, Bot] = {}
+        self._lock = threading.Lock()
 
     def call(
         self,
@@ -106,16 +111,24 @@ class Client:
     def _bot(self) -> Bot:
         """Return the bot of this process: a fork must not use its parent's connections."""
         pid = os.getpid()
-        found = self._bots.get(pid)
-        return found or self._bots.setdefault(
-            pid,
-            Bot(
-                self._token,
-                base_url=f"{self._api_url}/bot",
-                request=_request(32),
-                get_updates_request=_request(1),
-            ),
-        )
+        if pid not in self._bots:
+            with self._lock:
+                if pid not in self._bots:
+                    self._bots[pid] = self._made(pid)
+        return self._bots[pid]
+
+    def _made(self, pid: int) -> Bot:
+        calls, polls = _request(_CONNECTIONS), _request(1)
+        # Connections live in the loop's thread: they are closed there.
+        weakref.finalize(self, _close, pid, (calls, polls)).atexit = False
+        base = f"{self._api_url}/bot"
+        return Bot(self._token, base_url=base, request=calls, get_updates_request=polls)
+
+
+def _close(pid: int, requests: Sequence[HTTPXRequest]) -> None:
+    if pid == os.getpid():
+        for request in requests:
+            PORTAL.leave(request.shutdown())
 
 
 class _Details(BaseModel):

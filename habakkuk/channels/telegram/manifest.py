@@ -31,6 +31,11 @@ class TelegramSettings(AccountSettings):
     api_url: Url = "https://api.telegram.org"
     link_previews: bool = False
 
+    @property
+    def polls(self) -> bool:
+        """Whether nothing is set up by which Telegram could prove itself."""
+        return self.webhook_secret_env is None
+
     @model_validator(mode="after")
     def _named(self) -> Self:
         if self.webhook_secret_env is not None and self.username is None:

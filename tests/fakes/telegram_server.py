@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -36,6 +36,12 @@ class Refusal(Exception):
         self.status = status
         self.description = description
         self.parameters = dict(parameters or {})
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """What is answered."""
+        more = {"parameters": self.parameters} if self.parameters else {}
+        return {"ok": False, "error_code": self.status, "description": self.description} | more
 
 
 @dataclass(frozen=True)
@@ -67,15 +73,17 @@ class TelegramServer:
         self.token = token
         self.plans: deque[Plan] = deque()
         # Instead of the next answers of a method, whatever it is.
-        self.refusals: dict[str, deque[Refusal]] = {}
+        self.refusals: dict[str, deque[Refusal]] = defaultdict(deque)
+        # Instead of the next answers, whatever was done; None drops the line.
+        self.bodies: deque[bytes | None] = deque()
         self.posts: list[Shown] = []
         self.shown: list[Shown] = []
         self.calls: list[tuple[str, Mapping[str, Any]]] = []
         self.faults: list[str] = []
-        self.members = {"room": "private"}
         self.moved: dict[str, int] = {}
         self.webhook = ""
         self.connections = 0
+        self.lines: set[socket.socket] = set()
         self._updates: list[dict[str, Any]] = []
         self._next = 1000
         self._poller = 0
@@ -106,6 +114,11 @@ class TelegramServer:
             self._updates.append({"update_id": self._next, **what})
             self._changed.notify_all()
             return self._next
+
+    def drop_all(self) -> None:
+        """Cut every line that somebody is at."""
+        for line in list(self.lines):
+            line.shutdown(socket.SHUT_RDWR)
 
     def wait(self, condition: Any, seconds: float = 20.0) -> None:
         """Wait for a condition on what was seen; fails loudly when it does not come."""
@@ -151,7 +164,7 @@ class TelegramServer:
 
     def _deleteWebhook(self, asked: Mapping[str, Any]) -> Any:
         self.webhook = ""
-        if asked.get("drop_pending_updates"):
+        if asked.get("drop_pending_updates") == "true":
             self._updates.clear()
         return True
 
@@ -246,6 +259,11 @@ class _Handler(BaseHTTPRequestHandler):
     def setup(self) -> None:
         super().setup()
         self.telegram.connections += 1
+        self.telegram.lines.add(self.connection)
+
+    def finish(self) -> None:
+        self.telegram.lines.discard(self.connection)
+        super().finish()
 
     def do_POST(self) -> None:
         size = int(self.headers.get("content-length", "0"))
@@ -254,23 +272,17 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             result, plan = self.telegram.answer(bot.removeprefix("bot"), method, asked)
         except Refusal as refusal:
-            body: dict[str, Any] = {
-                "ok": False,
-                "error_code": refusal.status,
-                "description": refusal.description,
-            }
-            if refusal.parameters:
-                body["parameters"] = refusal.parameters
-            self._say(refusal.status, body)
+            self._write(refusal.status, json.dumps(refusal.body).encode())
             return
-        if plan.answer is None:
+        body = json.dumps({"ok": True, "result": result}).encode()
+        planned = self.telegram.bodies.popleft() if self.telegram.bodies else body
+        if plan.answer is None or planned is None:
             self.close_connection = True
             self.connection.shutdown(socket.SHUT_RDWR)
             return
-        self._say(200, {"ok": True, "result": result})
+        self._write(200, planned)
 
-    def _say(self, status: int, body: Mapping[str, Any]) -> None:
-        raw = json.dumps(body).encode()
+    def _write(self, status: int, raw: bytes) -> None:
         try:
             self.send_response(status)
             self.send_header("content-type", "application/json")
@@ -291,6 +303,4 @@ def _read(body: bytes) -> dict[str, Any]:
     for name, value in parse_qsl(body.decode(), keep_blank_values=True):
         structured = value[:1] in "[{" and name not in {"text"}
         asked[name] = json.loads(value) if structured else value
-    if "drop_pending_updates" in asked:
-        asked["drop_pending_updates"] = asked["drop_pending_updates"] == "true"
     return asked

@@ -85,8 +85,7 @@ def build(
 def _assemble(
     settings: Settings, database: Database, redis: RedisGate, wake: Wake, rewake: Wake
 ) -> Container:
-    handlers: dict[str, JobHandler] = {}
-    failpoints = _failpoints(settings)
+    handlers, failpoints = dict[str, JobHandler](), _failpoints(settings)
     jobs = Jobs(database, wake, handlers)
     selection = select(settings)
     live, memory = LiveHub(redis), TokenMemory()
@@ -94,8 +93,7 @@ def _assemble(
     server = Server(selection, partial(_health, jobs, redis, selection))
     prices = Prices(settings.config, selection.endpoints)
     hooks = Hooks(settings.config.hooks, settings.environment.process, settings.home)
-    approvals, questions = Approvals(database, jobs), Questions(database, jobs, hooks)
-    ports = GatewayPorts(server, Answering(approvals, questions), hooks)
+    ports = _gateway_ports(database, jobs, server, hooks)
     return Container(
         settings=settings,
         database=database,
@@ -109,7 +107,7 @@ def _assemble(
         accounts=Accounts(database, memory),
         conversations=Conversations(database),
         blobs=Blobs(settings.home / "blobs", database, failpoints),
-        approvals=approvals,
+        approvals=ports.answering.approvals,
         gateway=Gateway(database, jobs, settings.config, failpoints, ports),
         hooks=hooks,
         publisher=Publisher(redis),
@@ -124,6 +122,11 @@ def _assemble(
         channels=channels,
         typing=Typing(channels),
     )
+
+
+def _gateway_ports(database: Database, jobs: Jobs, server: Server, hooks: Hooks) -> GatewayPorts:
+    answering = Answering(Approvals(database, jobs), Questions(database, jobs, hooks))
+    return GatewayPorts(server, answering, hooks)
 
 
 def _database(url: str, name: str, pool_size: int, lease: float) -> Database:

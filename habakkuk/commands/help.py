@@ -6,7 +6,8 @@ from habakkuk.commands.contract import Command, CommandContext, command
 from habakkuk.commands.registry import CommandRegistry, allowed
 
 
-@command("help", usage="[command]")
+# What a person sends first on platforms that have a button for it.
+@command("help", usage="[command]", aliases=("start",))
 def help_(context: CommandContext, arguments: str) -> str:
     """Show the commands that you may use, or what one of them does."""
     known = CommandRegistry()

@@ -53,7 +53,8 @@ class CommandRegistry:
         if _NAME.fullmatch(name) is None:
             return None
         near = difflib.get_close_matches(name, self._called, n=1, cutoff=_ALIKE)
-        return _unknown(name, near[0]) if near else None
+        # A longer word that begins so is another word.
+        return _unknown(name, near[0]) if near and not name.startswith(near[0]) else None
 
 
 def _unknown(name: str, near: str) -> Command:

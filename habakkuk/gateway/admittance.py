@@ -67,7 +67,10 @@ class Admittance:
         _log.warning("a sender is not in allow_from", account=line.name, sender=event.sender)
         if not line.adapter.manifest.pairs:
             return Entry.REFUSED
-        if isinstance(event, InboundMessage) and not event.group and line.adapter.sends:
+        # A flood of theirs does not get as far as a code.
+        if not line.adapter.sends or self._measure(line, event) is not Measure.WITHIN:
+            return Entry.IGNORED
+        if isinstance(event, InboundMessage) and not event.group:
             address, target = places.address(line, event), places.target(line, event)
             self.pairings.knock(address, event.sender, event.sender_name, target)
         return Entry.IGNORED
@@ -81,12 +84,15 @@ class Admittance:
             _log.warning("a program is not heard any more", account=line.name, chat=message.chat)
         return count < _MOST_BOT_MESSAGES
 
-    def _is_too_much(self, line: Line, event: Event) -> bool:
-        most = line.config.messages_per_minute
+    def _measure(self, line: Line, event: Event) -> Measure:
         # Every change of one message is another event.
         told = f"{event.id} {event.text}" if isinstance(event, Edit) else event.id
         named = f"{type(event).__name__} {told}"
-        measure = self.limit.measure(line.name, event.sender, named, most)
+        most = line.config.messages_per_minute
+        return self.limit.measure(line.name, event.sender, named, most)
+
+    def _is_too_much(self, line: Line, event: Event) -> bool:
+        measure, most = self._measure(line, event), line.config.messages_per_minute
         if measure is Measure.WITHIN:
             return False
         if measure is Measure.FIRST_OVER:

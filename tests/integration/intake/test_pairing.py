@@ -113,3 +113,14 @@ def test_whoever_is_removed_is_a_stranger_again(room: Room) -> None:
     _, person = room.stack.container.pairings.let_in(code_of(room))
     room.stack.container.accounts.remove(person.name)
     assert room.say("hello", "carol").fate is Fate.IGNORED
+
+
+@pytest.mark.parametrize(
+    "said", ["{code}", "habakkuk pair {code}", "/pair {code}", "/new", "yes", "I am the owner"]
+)
+def test_no_words_of_a_stranger_let_them_in(room: Room, said: str) -> None:
+    room.say("hello", "carol")
+    written = said.format(code=code_of(room))
+    assert room.say(written, "carol").fate is Fate.IGNORED
+    assert room.say(written, "alice", group=True).fate is Fate.ACCEPTED
+    assert not room.stack.container.pairings.holds("webhook", "chat", "carol")

@@ -21,7 +21,7 @@ _HOOKED = {"webhook_secret_env": "HOOK", "username": "hab_bot"}
 
 
 def _adapter(*, token: str = _TOKEN, hook: str = "a-secret", **settings: Any) -> Adapter:
-    config = ChannelConfig(type="telegram", token_env="TOKEN", **settings)
+    config = ChannelConfig(**{"type": "telegram", "token_env": "TOKEN"} | settings)
     channels = Channels({"mine": config}, {"TOKEN": token, "HOOK": hook}, OutsideHttp())
     line = channels.line("mine")
     assert line is not None

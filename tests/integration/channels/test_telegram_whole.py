@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from tests.fakes.telegram_server import TOKEN, TelegramServer
 
 _ACCOUNT = """
 channels:
-  tg: {{type: telegram, token_env: TG, api_url: "{url}", allow_from: ["42", "43"]}}
+  tg: {{type: telegram, token_env: TG, api_url: "{url}", allow_from: ["42"],
+    messages_per_minute: null}}
 """
 _CHATS = range(100, 120)
 
@@ -47,6 +49,16 @@ def _said(said: str, number: int = 7, sender: int = 42, chat: int = 42) -> dict[
     }
 
 
+@contextmanager
+def _listening(house: Stack) -> Iterator[None]:
+    supervisor = house.container.supervisor()
+    supervisor.start()
+    try:
+        yield
+    finally:
+        supervisor.stop()
+
+
 def _rows(house: Stack, statement: str) -> list[Any]:
     return list(house.container.database.run(text(statement)))
 
@@ -54,10 +66,8 @@ def _rows(house: Stack, statement: str) -> list[Any]:
 def test_a_message_is_answered_under_itself(house: Stack, telegram: TelegramServer) -> None:
     telegram.happens(message=_said("hello"))
     house.start()
-    supervisor = house.container.supervisor()
-    supervisor.start()
-    until(lambda: telegram.shown)
-    supervisor.stop()
+    with _listening(house):
+        until(lambda: telegram.shown)
     (shown,) = telegram.shown
     assert (shown.chat, shown.text) == ("42", "echo: hello")
     assert shown.asked["reply_parameters"]["message_id"] == 7
@@ -67,12 +77,32 @@ def test_a_stranger_gets_no_turn(house: Stack, telegram: TelegramServer) -> None
     telegram.happens(message=_said("let me in", sender=99, chat=99))
     telegram.happens(message=_said("hello"))
     house.start()
-    supervisor = house.container.supervisor()
-    supervisor.start()
-    until(lambda: any(one.text == "echo: hello" for one in telegram.shown))
-    supervisor.stop()
+    with _listening(house):
+        until(lambda: any(one.text == "echo: hello" for one in telegram.shown))
     assert not any("let me in" in one.text for one in telegram.shown)
     assert len(_rows(house, "SELECT id FROM turns")) == 1
+
+
+def test_a_question_is_answered_by_its_button(house: Stack, telegram: TelegramServer) -> None:
+    asked = '{"questions": [{"question": "Which one?", "choices": ["tea", "soup"]}]}'
+    telegram.happens(message=_said(f"[[tool clarify {asked}]] go"))
+    house.start()
+    with _listening(house):
+        until(lambda: telegram.shown)
+        (row,) = telegram.shown[0].asked["reply_markup"]["inline_keyboard"]
+        assert [one["text"] for one in row] == ["A. tea", "B. soup"]
+        sender = {"id": 42, "is_bot": False, "first_name": "Alice"}
+        below = {
+            "message_id": telegram.shown[0].id,
+            "date": 0,
+            "chat": {"id": 42, "type": "private"},
+        }
+        pressed = {"id": "q1", "from": sender, "message": below, "data": row[1]["callback_data"]}
+        telegram.happens(callback_query=pressed)
+        until(lambda: len(telegram.shown) == 2)
+    assert telegram.called("answerCallbackQuery")[0]["text"] == "Answered: soup"
+    (gone,) = telegram.called("editMessageReplyMarkup")
+    assert gone["message_id"] == str(telegram.shown[0].id)
 
 
 def test_each_is_answered_once_through_waits_breaks_and_restarts(
@@ -84,10 +114,8 @@ def test_each_is_answered_once_through_waits_breaks_and_restarts(
     numbers = [telegram.happens(message=_said(f"m{chat}", chat=chat)) for chat in _CHATS]
     house.start()
     for _ in range(2):
-        supervisor = house.container.supervisor()
-        supervisor.start()
-        until(lambda: not set(numbers) & set(telegram.waiting))
-        supervisor.stop()
+        with _listening(house):
+            until(lambda: not set(numbers) & set(telegram.waiting))
         # As after a crash between storing and confirming.
         for number, chat in zip(numbers, _CHATS, strict=True):
             telegram.happens(number, message=_said(f"m{chat}", chat=chat))

@@ -30,6 +30,7 @@ from habakkuk.channels.telegram.format import Formatted, render, shown_length
 from habakkuk.channels.telegram.manifest import MANIFEST, TelegramSettings
 from habakkuk.core.errors import ChannelError, ConfigurationError
 from habakkuk.core.http import OutsideHttp
+from habakkuk.core.text import shorten
 
 _TOKEN = re.compile(r"([0-9]{1,20}):[A-Za-z0-9_-]{3,200}")
 _SECRET = re.compile(r"[A-Za-z0-9_-]{1,256}")
@@ -126,11 +127,20 @@ class TelegramAdapter(ChannelAdapter[TelegramSettings]):
 
     def settle(self, press: Press, said: str) -> None:
         """Answer a press, which ends the button's clock, and take the buttons away."""
-        note = said[:_LONGEST_NOTE]
-        self._settled(lambda bot: bot.answer_callback_query(press.id, text=note))
+        self._note(press, said, lasting=False)
         number = wire.message_number(press.message, press.chat)
         self._settled(
             lambda bot: bot.edit_message_reply_markup(chat_id=press.chat, message_id=number)
+        )
+
+    def decline(self, press: Press, said: str) -> None:
+        """Answer a press in a box that only who pressed sees; the buttons stay."""
+        self._note(press, said, lasting=True)
+
+    def _note(self, press: Press, said: str, *, lasting: bool) -> None:
+        note = shorten(said, _LONGEST_NOTE)
+        self._settled(
+            lambda bot: bot.answer_callback_query(press.id, text=note, show_alert=lasting)
         )
 
     def _settled(self, ask: Any) -> None:

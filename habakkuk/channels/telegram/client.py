@@ -23,8 +23,8 @@ from habakkuk.core.interrupt import Interrupt
 
 _T = TypeVar("_T")
 _CONNECT_SECONDS = 3.0
-# As many as one worker sends at once.
-_CONNECTIONS = 32
+# As many as one worker sends at once, and shows typing.
+_CONNECTIONS = 40
 # Shorter than what a stopping process may take: a send that has begun is finished.
 _ANSWER_SECONDS = 5.0
 _CALL_SECONDS = 7.0

@@ -1,12 +1,13 @@
 """Markdown to what Telegram shows: a text, and entities that stand in UTF-16 units (K44, K45).
 
 The library leaves HTML out, and unused references, and where a link leads that Telegram does not
-open, and it hides what stands between two `||`. Here all of that is text that somebody wrote, so it
-is marked as such before.
+open, hides what stands between two `||`, and takes the dollars from amounts. Here all of that is
+text that somebody wrote, so it is marked as such before.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -29,6 +30,7 @@ _MOST_LOOKS = 8
 # How much longer than its source a line may be shown: a rule, a longer number, a break.
 _GROWTH = 6
 _ESCAPE = b"\\"
+_FORMULA = re.compile(r"[\\^_={}]")
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ def _inserted(source: bytes, places: Mapping[int, bytes]) -> str:
 
 def _left_out(text: str) -> Mapping[int, bytes]:
     """Return what has to be put where, in UTF-8 offsets, so that nothing is left out."""
-    if not any(mark in text for mark in ("<", "[", "||")):
+    if not any(mark in text for mark in ("<", "[", "||", "$")):
         return {}
     look = _Look(text.encode())
     for event, place in pyromark.events_with_range(text, options=STANDARD_OPTIONS):
@@ -155,6 +157,9 @@ class _Look:
             self._escape(b"<", place)
         elif kind == "Text" and not self._code:
             self._escape(b"||", place)
+        elif kind == "InlineMath" and not _FORMULA.search(str(inside)):
+            # Two amounts of money.
+            self.found.update(dict.fromkeys((place["start"], place["end"] - 1), _ESCAPE))
 
     def _begins(self, block: Any, place: Range) -> None:
         if not isinstance(block, dict):

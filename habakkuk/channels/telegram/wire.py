@@ -49,6 +49,8 @@ _UNREAD = {
 }
 # Sent beside what says the same more exactly.
 _DOUBLED = {"animation": "document", "venue": "location"}
+# What the button sends with which everybody begins, at times with something behind it.
+_START = re.compile(r"/start(@[A-Za-z0-9_]+)?( [A-Za-z0-9_-]{1,64})?")
 _COMMAND = re.compile(r"(/[A-Za-z0-9_]+)@([A-Za-z0-9_]+)")
 
 
@@ -229,6 +231,8 @@ class Reader:
     def _plain(self, sent: _Message) -> str:
         """Return the text without the bot's own name where it only says whom it is for."""
         text = sent.said
+        if sent.chat.type not in _GROUPS and _START.fullmatch(text):
+            return "/help"
         first = next((mark for mark in sent.marks if mark.offset == 0), None)
         if first is None or not self._names(text, first):
             return text

@@ -159,9 +159,16 @@ def test_typing_is_shown_where_the_answer_goes(telegram: TelegramServer, bot: Bo
 def test_a_press_is_answered_and_its_buttons_go(telegram: TelegramServer, bot: Bot) -> None:
     bot().settle(_PRESS, "Allowed.")
     (answered,) = telegram.called("answerCallbackQuery")
-    assert answered == {"callback_query_id": "query1", "text": "Allowed."}
+    assert {"callback_query_id": "query1", "text": "Allowed."}.items() <= answered.items()
     (edited,) = telegram.called("editMessageReplyMarkup")
     assert edited == {"chat_id": "42", "message_id": "71"}
+
+
+def test_a_press_of_somebody_else_is_answered_to_them(telegram: TelegramServer, bot: Bot) -> None:
+    bot().decline(_PRESS, "This is not yours to decide.")
+    (answered,) = telegram.called("answerCallbackQuery")
+    assert (answered["text"], answered["show_alert"]) == ("This is not yours to decide.", "true")
+    assert telegram.called("editMessageReplyMarkup") == []
 
 
 @pytest.mark.parametrize(

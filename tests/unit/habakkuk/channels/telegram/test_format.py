@@ -124,7 +124,10 @@ def test_entities_stand_on_whole_characters_within_the_text(markdown: str) -> No
 
 
 @_FAST
-@given(st.lists(_WORDS, min_size=1, max_size=30).map(" ".join))
+@given(
+    # Between dollars may stand a formula, of which "^1" becomes "¹".
+    st.lists(_WORDS.filter(lambda word: "$" not in word), min_size=1, max_size=30).map(" ".join)
+)
 def test_no_word_is_left_out(markdown: str) -> None:
     shown = render(markdown, 10**6)
     seen = shown.text + " ".join(entity.url or "" for entity in shown.entities)
@@ -147,6 +150,8 @@ def test_what_it_says_to_be_long_is_no_longer(markdown: str) -> None:
         ("<div>\n\nx\n</div>", "<div>\n\nx\n</div>"),
         ("a || b || c", "a || b || c"),
         ("US$5/US$6", "US$5/US$6"),
+        ("from $5 to 6$ or A$7–C$", "from $5 to 6$ or A$7–C$"),
+        ("$a^2 = b$", "a² = b"),
         ("[TODO]: later", "[TODO]: later"),
         ("[x](javascript:alert(1))", "[x](javascript:alert(1))"),
         ("a [](https://e.example) b", "a [](https://e.example) b"),

@@ -116,6 +116,21 @@ def test_a_name_alone_is_left() -> None:
     assert message.text == "@hab_bot"
 
 
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("/start", "/help"),
+        ("/start a-code_1", "/help"),
+        ("/started", "/started"),
+        ("/start a b", "/start a b"),
+    ],
+)
+def test_the_button_with_which_everybody_begins_asks_for_help(said: str, text: str) -> None:
+    (message,) = _READER.update(_update(text=said, chat={"id": 501, "type": "private"}))
+    assert isinstance(message, InboundMessage)
+    assert message.text == text
+
+
 def test_entities_beyond_the_text_do_no_harm() -> None:
     marks = [{"type": "mention", "offset": 90, "length": 8}]
     (message,) = _READER.update(_update(text="hi", entities=marks))

@@ -85,6 +85,14 @@ class Accounts:
             found = identities.find(self._database, channel, account, external_id)
         return found
 
+    def known(self, channel: str, account: str, external_id: str) -> User | None:
+        """Return the person behind an id of a channel, None when it has never written."""
+        return identities.find(self._database, channel, account, external_id)
+
+    def link(self, channel: str, account: str, external_id: str, user: User) -> None:
+        """Make an id of a channel a person's; what came under it before stays whosever it was."""
+        identities.link(self._database, channel, account, external_id, user.id)
+
     def people(self) -> Sequence[Person]:
         """Return everybody, the owner first."""
         self.owner()

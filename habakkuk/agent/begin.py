@@ -17,6 +17,9 @@ from habakkuk.db.engine import Work
 from habakkuk.jobs.types import JobState
 from habakkuk.llm.types import Block, Media, Message, Role, Text, blocks_from_json
 
+_CORRECTED = "[An earlier message was corrected after you answered it. It now reads:]\n"
+_UNREAD = "[With this came {}, which you cannot see. Say so where it matters.]\n"
+
 
 def begin(run: TurnRun, work: Work, taken: Taken) -> list[StoredMessage] | None:
     """Write the messages that were taken as one user message; None when all were withdrawn.
@@ -34,6 +37,7 @@ def begin(run: TurnRun, work: Work, taken: Taken) -> list[StoredMessage] | None:
     if messages and messages[-1].role is Role.USER:
         # Instructions without a conversation: roles alternate, so they lead the message.
         spoken = Message(Role.USER, messages.pop().blocks + spoken.blocks)
+    spoken = _with_corrections(spoken, taken.corrections)
     messages.append(with_tasks(spoken, todo_from_json(taken.todo)))
     parts = [asdict(part) for part in run.parts] if run.frozen is None else []
     title = _title(taken.messages[0])
@@ -60,7 +64,20 @@ def with_tasks(spoken: Message, todo: TodoList) -> Message:
     return replace(spoken, blocks=(*spoken.blocks, note))
 
 
+def _with_corrections(spoken: Message, corrections: Sequence[str]) -> Message:
+    """Return a turn's message led by what the person changed of messages that were answered."""
+    blocks: list[Block] = []
+    for text in corrections:
+        blocks += [Text(text=_CORRECTED, note=True), Text(text=f"{text}\n")]
+    return replace(spoken, blocks=(*blocks, *spoken.blocks))
+
+
 def _blocks(said: Said, *, ends: bool) -> Iterator[Block]:
+    if said.writer:
+        # Outside data: a name that looks like ours is still no more than a name.
+        yield Text(text=f"[{said.writer}]\n", note=True)
+    if said.unread:
+        yield Text(text=_UNREAD.format(", ".join(said.unread)), note=True)
     for file in said.files:
         yield Media(blob=file.blob, mime=file.mime, name=file.name)
     if said.text or not said.files:

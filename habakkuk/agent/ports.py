@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from habakkuk.conversations.remembered import Remembered
 from habakkuk.conversations.store.usage import UsageLedger
+from habakkuk.conversations.types import Target
 from habakkuk.core.clock import Clock
 from habakkuk.core.config.schema import AgentConfig, Config
 from habakkuk.core.interrupt import Interrupt
@@ -47,7 +49,8 @@ class TurnPorts:
     `models_of` gives the models of an agent, first choice first, that of the session before them,
     and what to say of a session's choice that is passed over; it raises ConfigurationError with
     what to set when there is none. `fits` says how much a model takes, by the agent's settings.
-    `release` lets go of what a killed run of a turn held of a budget.
+    `release` lets go of what a killed run of a turn held of a budget. `typing` shows where answers
+    go that one is on its way.
     """
 
     config: Config
@@ -66,6 +69,7 @@ class TurnPorts:
     hooks: Hooks
     workspace: Callable[[str], Path]
     checkpoints: Checkpoints
+    typing: Callable[[Target | None], AbstractContextManager[None]]
 
 
 class ToolThreads(Protocol):

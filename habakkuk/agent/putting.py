@@ -5,7 +5,7 @@ The question is a row of the chat, so that it survives everything and is shown o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from habakkuk.agent.run import TurnRun
@@ -19,12 +19,16 @@ from habakkuk.llm.types import ToolCall
 
 @dataclass(frozen=True)
 class Put:
-    """A question as people see it: in one line of the chat, and whole where it goes outside."""
+    """A question as people see it: in one line of the chat, and whole where it goes outside.
+
+    `buttons` (label, data) stand below it where the platform has some.
+    """
 
     kind: ChatKind
     event: EventType
     line: str
     outside: str
+    buttons: Sequence[tuple[str, str]] = ()
 
 
 def put(
@@ -51,6 +55,7 @@ def put(
                 turn_id=turn.id,
                 target=turn.target,
                 outside=shown.outside,
+                buttons=shown.buttons,
             )
             chat.add(work, turn.conversation_id, row)
     context.failpoints.hit("question.ask.after")

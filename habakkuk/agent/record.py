@@ -8,6 +8,7 @@ from functools import partial
 
 from habakkuk.agent import tool_hooks, traces
 from habakkuk.agent.approval import words as approval_words
+from habakkuk.agent.buttons import of_approval, of_question
 from habakkuk.agent.clarify import store as clarify
 from habakkuk.agent.clarify import words as clarify_words
 from habakkuk.agent.putting import put
@@ -90,7 +91,9 @@ class CallRecord:
         Where it asks the user the question is shown; one at a time in a conversation.
         """
         if wait.kind == CLARIFY:
-            shown = clarify_words.put(self._run.turn.agent, wait.payload["questions"])
+            questions = wait.payload["questions"]
+            shown = clarify_words.put(self._run.turn.agent, questions)
+            shown = replace(shown, buttons=of_question(wait.id, questions))
             try:
                 put(self._run, self._step, call, wait, shown, partial(self._named, call, wait))
             except _Busy:
@@ -114,6 +117,7 @@ class CallRecord:
 
     def asks(self, call: ToolCall, wait: NewWait) -> None:
         """Hold a call that was not started until a person answers, and show the question."""
-        shown = approval_words.put(wait.payload)
+        buttons = of_approval(wait.id, may_repeat=wait.payload["may_repeat"])
+        shown = replace(approval_words.put(wait.payload), buttons=buttons)
         held = partial(journal.hold, place=self.place, call=call)
         put(self._run, self._step, call, wait, shown, held)

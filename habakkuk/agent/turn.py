@@ -66,7 +66,8 @@ class TurnHandler:
         with self._ports.usage.collecting(context.job.id) as spent:
             run, known = self._taken(context, spent)
             if run is not None:
-                _Turn(run).run(known)
+                with self._ports.typing(run.turn.target):
+                    _Turn(run).run(known)
 
     def _taken(
         self, context: JobContext, spent: Basket

@@ -37,6 +37,7 @@ from habakkuk.core.redis import RedisGate
 from habakkuk.db.cooperate import cooperate_with_gevent
 from habakkuk.db.engine import IDLE_SECONDS, Database, DatabaseAway
 from habakkuk.delivery.handler import DeliveryHandler
+from habakkuk.delivery.typing import Typing
 from habakkuk.events.hub import LiveHub
 from habakkuk.events.publisher import Publisher
 from habakkuk.gateway.answering import Answering
@@ -84,16 +85,15 @@ def build(
 def _assemble(
     settings: Settings, database: Database, redis: RedisGate, wake: Wake, rewake: Wake
 ) -> Container:
-    handlers: dict[str, JobHandler] = {}
-    failpoints = _failpoints(settings)
+    handlers, failpoints = dict[str, JobHandler](), _failpoints(settings)
     jobs = Jobs(database, wake, handlers)
     selection = select(settings)
     live, memory = LiveHub(redis), TokenMemory()
+    channels = Channels(settings.config.channels, settings.environment.values, OutsideHttp())
     server = Server(selection, partial(_health, jobs, redis, selection))
     prices = Prices(settings.config, selection.endpoints)
     hooks = Hooks(settings.config.hooks, settings.environment.process, settings.home)
-    approvals, questions = Approvals(database, jobs), Questions(database, jobs, hooks)
-    ports = GatewayPorts(server, Answering(approvals, questions), hooks)
+    ports = _gateway_ports(database, jobs, server, hooks)
     return Container(
         settings=settings,
         database=database,
@@ -107,7 +107,7 @@ def _assemble(
         accounts=Accounts(database, memory),
         conversations=Conversations(database),
         blobs=Blobs(settings.home / "blobs", database, failpoints),
-        approvals=approvals,
+        approvals=ports.answering.approvals,
         gateway=Gateway(database, jobs, settings.config, failpoints, ports),
         hooks=hooks,
         publisher=Publisher(redis),
@@ -119,8 +119,14 @@ def _assemble(
         usage=UsageLedger(database, prices),
         handlers=handlers,
         tool_pool=ToolPool(),
-        channels=Channels(settings.config.channels, settings.environment.values, OutsideHttp()),
+        channels=channels,
+        typing=Typing(channels),
     )
+
+
+def _gateway_ports(database: Database, jobs: Jobs, server: Server, hooks: Hooks) -> GatewayPorts:
+    answering = Answering(Approvals(database, jobs), Questions(database, jobs, hooks))
+    return GatewayPorts(server, answering, hooks)
 
 
 def _database(url: str, name: str, pool_size: int, lease: float) -> Database:
@@ -151,6 +157,7 @@ def _add_handlers(container: Container) -> None:
         hooks=container.hooks,
         workspace=partial(workspace_of, container.settings.home),
         checkpoints=container.checkpoints,
+        typing=container.typing.showing,
     )
     undeliverable = container.approvals.undeliverable
     handlers: tuple[JobHandler, ...] = (

@@ -30,11 +30,22 @@ from habakkuk.core.redaction import Redactor
 from habakkuk.core.redis import RedisGate
 from habakkuk.db.engine import Database
 from habakkuk.db.ping import ping_away
+from habakkuk.delivery.reports import Deliveries
+from habakkuk.delivery.typing import Typing
 from habakkuk.events.hub import LiveHub
 from habakkuk.events.publisher import Publisher
+from habakkuk.gateway.admittance import Admittance
 from habakkuk.gateway.amend import Amendments
+from habakkuk.gateway.answering import Answering
+from habakkuk.gateway.edits import Edits
+from habakkuk.gateway.health import ChannelHealth
 from habakkuk.gateway.intake import Intake
+from habakkuk.gateway.intake import Ports as IntakePorts
+from habakkuk.gateway.limits import SenderLimit
+from habakkuk.gateway.pairing import Pairings
+from habakkuk.gateway.presses import Presses
 from habakkuk.gateway.service import Gateway
+from habakkuk.gateway.supervisor import Parts, Supervisor
 from habakkuk.gateway.types import Inbound
 from habakkuk.hooks.service import Hooks
 from habakkuk.jobs.contract import JobHandler
@@ -83,6 +94,7 @@ class Container:
     handlers: dict[str, JobHandler]
     tool_pool: ToolPool
     channels: Channels
+    typing: Typing
 
     @property
     def logins(self) -> Logins:
@@ -148,6 +160,20 @@ class Container:
         ports = KeeperPorts(commands, partial(workspace_of, home), door)
         return Keeper(self.database, home, ports, self.failpoints)
 
+    def supervisor(self) -> Supervisor:
+        """Make what listens to chat platforms, for the process that does."""
+        return Supervisor(Parts(self.database, self.channels, self.intake))
+
+    @property
+    def channel_health(self) -> ChannelHealth:
+        """How the accounts are; it holds nothing of its own."""
+        return ChannelHealth(self.database, self.channels)
+
+    @property
+    def deliveries(self) -> Deliveries:
+        """What went out and what did not; it holds nothing of its own."""
+        return Deliveries(self.database)
+
     def _note(self, inbound: Inbound, turn_id: str) -> None:
         """Show what Habakkuk says, also to whoever looks at the session just now."""
         self.gateway.note(inbound, turn_id)
@@ -160,9 +186,23 @@ class Container:
         return Amendments(self.database, self.gateway, self.live)
 
     @property
+    def pairings(self) -> Pairings:
+        """Strangers of channels, and who was let in; it holds nothing of its own."""
+        return Pairings(self.database, self.accounts)
+
+    @property
     def intake(self) -> Intake:
-        """Where webhooks come in; it holds nothing of its own."""
-        return Intake(self.channels, self.accounts, self.gateway)
+        """Where what channels bring comes in; it holds nothing of its own."""
+        database, accounts = self.database, self.accounts
+        answering = Answering(self.approvals, self.questions)
+        ports = IntakePorts(
+            database,
+            accounts,
+            Admittance(database, self.pairings, SenderLimit(self.redis)),
+            Edits(database, accounts, self.gateway, self.live),
+            Presses(database, accounts, answering),
+        )
+        return Intake(self.channels, self.gateway, self.settings.config.routes, ports)
 
     def warm(self) -> None:
         """Load the model SDKs and prices and make the providers, before a worker's first turn."""
@@ -192,6 +232,7 @@ class Container:
         self.publisher.stop()
         self.wake.stop()
         self.rewake.stop()
+        self.typing.stop()
         self.tool_pool.stop()
         self.models.close()
         if self.redis is not None:

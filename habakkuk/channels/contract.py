@@ -1,9 +1,10 @@
 """What a channel gives and gets (design: blueprint §8, §15).
 
 A channel is a folder with a `manifest.py` (facts, no SDK) and an `adapter.py` with one subclass of
-ChannelAdapter, loaded at first use. An adapter verifies, parses and sends; who may write, what
-becomes of a message, when a send is repeated and what is stored is decided by its callers. It
-knows nothing of Flask, jobs or the database, and one of its objects serves many threads.
+ChannelAdapter, loaded at first use, and a `poller.py` with one ChannelPoller where somebody has to
+fetch or to listen. An adapter verifies, parses and sends; who may write, what becomes of a message,
+when a send is repeated and what is stored is decided by its callers. It knows nothing of Flask,
+jobs or the database, and one of its objects serves many threads.
 """
 
 from __future__ import annotations
@@ -12,18 +13,24 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from habakkuk.core.errors import ChannelError, ConfigurationError
 from habakkuk.core.http import OutsideHttp
+from habakkuk.core.interrupt import Interrupt
 
 
 class AccountSettings(BaseModel):
     """The base of what an account of a channel is set up with, beside what every account has."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    @property
+    def polls(self) -> bool:
+        """Whether the account's messages are fetched by a poller, not brought by the platform."""
+        return False
 
 
 class Unit(StrEnum):
@@ -53,12 +60,20 @@ class Certainty(StrEnum):
     NONE = "none"
 
 
+class Feature(StrEnum):
+    """What a platform can do beside taking text; the adapter has the method that is named so."""
+
+    TYPING = "typing"
+    BUTTONS = "buttons"
+
+
 @dataclass(frozen=True)
 class Manifest:
     """The facts of a channel.
 
     `limit` is the longest text of one message, in `unit`; `bursts`: people write one thought in
-    several messages, so that those of a moment become one turn.
+    several messages, so that those of a moment become one turn. `pairs`: strangers are people, who
+    are told how they get in; without, they are programs.
     """
 
     name: str
@@ -69,6 +84,8 @@ class Manifest:
     sends_from: Sender = Sender.WORKER
     certainty: Certainty = Certainty.NONE
     bursts: bool = True
+    pairs: bool = True
+    features: frozenset[Feature] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -80,9 +97,23 @@ class RawRequest:
     body: bytes
 
 
+class Source(StrEnum):
+    """Who or what wrote a message: a person, this very account, another bot, or a machine."""
+
+    PERSON = "person"
+    OWN = "own"
+    BOT = "bot"
+    AUTOMATIC = "automatic"
+
+
 @dataclass(frozen=True)
 class InboundMessage:
-    """One message as the channel understood it; every id is the platform's own, never a name."""
+    """One message as the channel understood it; every id is the platform's own, never a name.
+
+    `group`: others read along; `addressed`: in a group it is meant for this account, as by a
+    mention, a reply to it or a thread with it. `unread` names what it has that cannot be read, such
+    as "a voice message".
+    """
 
     id: str
     chat: str
@@ -90,6 +121,45 @@ class InboundMessage:
     text: str
     thread: str = ""
     sender_name: str = ""
+    group: bool = False
+    addressed: bool = True
+    source: Source = Source.PERSON
+    unread: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Somebody changed the text of a message of theirs; `id` is that message's."""
+
+    id: str
+    chat: str
+    sender: str
+    text: str
+    thread: str = ""
+
+
+@dataclass(frozen=True)
+class Press:
+    """Somebody pressed a button; `message` has it, `data` is what the button was made with."""
+
+    id: str
+    chat: str
+    sender: str
+    data: str
+    message: str
+    thread: str = ""
+    sender_name: str = ""
+
+
+Event = InboundMessage | Edit | Press
+
+
+@dataclass(frozen=True)
+class Button:
+    """One choice below a message; `data` (at most 64 bytes) comes back when it is pressed."""
+
+    label: str
+    data: str
 
 
 @dataclass(frozen=True)
@@ -97,7 +167,7 @@ class OutboundMessage:
     """One message to send. `key` is the same for every repeat of this very message.
 
     `reply_to` is the platform's id of what it answers; it is part `part` of `parts`, from 1.
-    `approval` is the id of the question that it puts, for buttons.
+    `approval` is the id of the question that it puts; `buttons` stand below the last part.
     """
 
     key: str
@@ -110,6 +180,7 @@ class OutboundMessage:
     part: int = 1
     parts: int = 1
     approval: str | None = None
+    buttons: tuple[Button, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -178,8 +249,8 @@ class ChannelAdapter(ABC, Generic[SettingsT]):
         """Prove that the platform sent this, just now. Raises WebhookRejected."""
 
     @abstractmethod
-    def parse(self, request: RawRequest) -> Sequence[InboundMessage]:
-        """Return the messages in a verified request. Raises WebhookUnreadable."""
+    def parse(self, request: RawRequest) -> Sequence[Event]:
+        """Return what a verified request tells. Raises WebhookUnreadable."""
 
     @abstractmethod
     def send(self, message: OutboundMessage) -> Receipt:
@@ -193,6 +264,29 @@ class ChannelAdapter(ABC, Generic[SettingsT]):
         For certainty READ_BACK only. Raises NotSent when it cannot be asked now.
         """
         raise NotImplementedError(f"{self.manifest.name} cannot be asked for {message.key}")
+
+    def length(self, text: str) -> int:
+        """Return how long the platform takes a message of this Markdown to be, as it is sent."""
+        return length(text, self.manifest.unit)
+
+    def typing(self, chat: str, thread: str) -> None:
+        """Show that an answer is on its way, for some seconds. Raises NotSent."""
+        raise NotImplementedError(f"{self.manifest.name} shows no typing")
+
+    def settle(self, press: Press, said: str) -> None:
+        """Take the buttons away that were pressed, and say what became of it. Raises NotSent."""
+        raise NotImplementedError(f"{self.manifest.name} has no buttons")
+
+    def decline(self, press: Press, said: str) -> None:
+        """Say to who pressed why nothing follows; the buttons stay, for whom they are meant.
+
+        Raises NotSent. Without a way to say it to them alone nothing is said.
+        """
+
+    @property
+    def identity(self) -> str:
+        """What tells this account from others at its platform, such as a digest of its token."""
+        return self.account.name
 
     @property
     def certainty(self) -> Certainty:
@@ -208,3 +302,50 @@ class ChannelAdapter(ABC, Generic[SettingsT]):
     def sends(self) -> bool:
         """Whether answers can be sent at all: without, nobody can be asked either."""
         return True
+
+    def check(self) -> str:
+        """Ask the platform who this account is, and say it in a few words. Raises ChannelError."""
+        return self.manifest.title
+
+
+class Door(Protocol):
+    """What a poller hands over to. Safe to use from the poller's thread only."""
+
+    def cursor(self) -> Mapping[str, Any] | None:
+        """Return where the account stood when its last event was stored; None at the start."""
+
+    def take(self, event: Event, cursor: Mapping[str, Any] | None) -> None:
+        """Store an event, with the place from which to go on. Raises Unavailable: come again."""
+
+    def alive(self) -> None:
+        """Note that the platform has just been heard."""
+
+
+class Unusable(ChannelError):
+    """The account cannot work until somebody changes something, such as its token."""
+
+
+class ChannelPoller(ABC):
+    """Listens to one account, in a thread of its own, until it is interrupted or fails.
+
+    `silence` is for how many seconds a platform that works may not be heard at most.
+    """
+
+    silence: ClassVar[float] = 120.0
+
+    def __init__(self, adapter: Any) -> None:
+        """Take the adapter of the account."""
+        self.adapter = adapter
+
+    @abstractmethod
+    def run(self, door: Door, interrupt: Interrupt) -> None:
+        """Fetch and hand over. Raises ChannelError, Unusable and Interrupted."""
+
+
+def length(text: str, unit: Unit) -> int:
+    """Return how long a text is in a unit."""
+    if unit is Unit.BYTES:
+        return len(text.encode())
+    if unit is Unit.UTF16:
+        return len(text.encode("utf-16-le")) // 2
+    return len(text)

@@ -6,11 +6,18 @@ import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from inspect import isabstract
 from typing import Any
 
 from pydantic import ValidationError
 
-from habakkuk.channels.contract import Account, AccountSettings, ChannelAdapter, Manifest
+from habakkuk.channels.contract import (
+    Account,
+    AccountSettings,
+    ChannelAdapter,
+    ChannelPoller,
+    Manifest,
+)
 from habakkuk.core.config.schema import ChannelConfig
 from habakkuk.core.errors import ConfigurationError
 from habakkuk.core.http import OutsideHttp
@@ -77,6 +84,21 @@ class Channels:
             self._lines[name] = Line(name, config, self._adapter(name, config))
         return self._lines[name]
 
+    @property
+    def configs(self) -> Mapping[str, ChannelConfig]:
+        """What config.yaml says of each account."""
+        return self._configs
+
+    @property
+    def polled(self) -> list[str]:
+        """The accounts whose messages somebody has to fetch."""
+        return [name for name, settings in self._settings.items() if settings.polls]
+
+    def poller(self, line: Line) -> ChannelPoller:
+        """Make what listens to an account."""
+        made: ChannelPoller = _class_in(f"{line.channel}.poller", ChannelPoller)(line.adapter)
+        return made
+
     def problems(self) -> list[str]:
         """Say what keeps accounts closed, one sentence each."""
         found = []
@@ -89,7 +111,9 @@ class Channels:
 
     def _adapter(self, name: str, config: ChannelConfig) -> Adapter:
         account = Account(name, self._secrets)
-        return _adapter_class(config.type)(account, self._settings[name], self._http)
+        kind = _class_in(f"{config.type}.adapter", ChannelAdapter)
+        made: Adapter = kind(account, self._settings[name], self._http)
+        return made
 
 
 def _folders() -> Iterator[str]:
@@ -104,14 +128,21 @@ def _manifest(name: str) -> Manifest:
     return found
 
 
-def _adapter_class(name: str) -> type[Adapter]:
-    members = vars(importlib.import_module(f"{_PACKAGE}.{name}.adapter")).values()
-    for member in members:
-        if isinstance(member, type) and issubclass(member, ChannelAdapter):
-            found: type[Adapter] = member
-            if hasattr(found, "manifest"):
-                return found
-    raise AssertionError(f"{name} has no adapter")
+def _class_in(module: str, base: type) -> Any:
+    """Return the one class of a channel's module that is made of `base`."""
+    members = vars(importlib.import_module(f"{_PACKAGE}.{module}")).values()
+    found = [
+        member
+        for member in members
+        if isinstance(member, type) and issubclass(member, base) and not isabstract(member)
+    ]
+    assert len(found) == 1, f"{module} has no {base.__name__}, or several"  # noqa: S101 - a programmer's error
+    return found[0]
+
+
+def polled(accounts: Mapping[str, ChannelConfig]) -> list[str]:
+    """Return the accounts whose messages somebody has to fetch. Raises ConfigurationError."""
+    return [name for name, config in accounts.items() if _settings(name, config).polls]
 
 
 def _settings(name: str, config: ChannelConfig) -> AccountSettings:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from habakkuk.accounts.types import Role, User
-from habakkuk.conversations.types import Conversation, Target
+from habakkuk.conversations.types import Attached, Conversation, Target
 from habakkuk.core.config.schema import Config
 from habakkuk.db.engine import Work
 from habakkuk.jobs.service import Jobs
@@ -53,10 +53,20 @@ class CommandContext:
 
 
 @dataclass(frozen=True)
+class Words:
+    """What is said to the agent in a command's place; `session_id` is where, if not here."""
+
+    text: str
+    session_id: str | None = None
+    files: tuple[Attached, ...] = ()
+
+
+@dataclass(frozen=True)
 class Command:
     """One command. The docstring of its function is its help text.
 
-    `ordinary` says whether, as things stand, what follows its name is an ordinary message.
+    `words` gives what is said to the agent in its place, as an ordinary message; None when it is to
+    run by itself.
     """
 
     name: str
@@ -66,7 +76,7 @@ class Command:
     run: Callable[[CommandContext, str], str]
     wants_health: bool
     aliases: tuple[str, ...] = ()
-    ordinary: Callable[[CommandContext], bool] | None = None
+    words: Callable[[CommandContext, str], Words | None] | None = None
 
 
 def command(
@@ -76,7 +86,7 @@ def command(
     role: Role = Role.MEMBER,
     wants_health: bool = False,
     aliases: tuple[str, ...] = (),
-    ordinary: Callable[[CommandContext], bool] | None = None,
+    words: Callable[[CommandContext, str], Words | None] | None = None,
 ) -> Callable[[Callable[[CommandContext, str], str]], Command]:
     """Make a Command of a function `(context, arguments) -> reply`.
 
@@ -86,6 +96,6 @@ def command(
 
     def make(function: Callable[[CommandContext, str], str]) -> Command:
         described = (inspect.getdoc(function) or "").split("\n")[0]
-        return Command(name, usage, role, described, function, wants_health, aliases, ordinary)
+        return Command(name, usage, role, described, function, wants_health, aliases, words)
 
     return make

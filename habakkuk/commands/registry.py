@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import pkgutil
+import re
 from collections.abc import Mapping
 
 from habakkuk.accounts.types import Role
 from habakkuk.commands.contract import Command
 
 _PACKAGE = "habakkuk.commands"
+_NAME = re.compile("[a-z][a-z_-]{2,20}")
+_ALIKE = 0.75
 _RANK = {Role.VIEWER: 0, Role.MEMBER: 1, Role.OWNER: 2}
 
 
@@ -35,13 +39,28 @@ class CommandRegistry:
     def match(self, text: str) -> tuple[Command, str] | None:
         """Return the command that `text` calls and its arguments; None for an ordinary message.
 
-        A message that starts with a slash but names no command, such as a path, is ordinary.
+        A message that starts with a slash but names no command, such as a path, is ordinary; one
+        that nearly names a command is told which.
         """
         if not text.lstrip().startswith("/"):
             return None
         head, *rest = text.split(None, 1)
-        found = self._called.get(head[1:].lower())
+        name = head[1:].lower()
+        found = self._called.get(name) or self._near(name)
         return (found, "".join(rest).strip()) if found else None
+
+    def _near(self, name: str) -> Command | None:
+        if _NAME.fullmatch(name) is None:
+            return None
+        near = difflib.get_close_matches(name, self._called, n=1, cutoff=_ALIKE)
+        # A longer word that begins so is another word.
+        return _unknown(name, near[0]) if near and not name.startswith(near[0]) else None
+
+
+def _unknown(name: str, near: str) -> Command:
+    """Return what answers a command that is not there: nothing is sent to the agent by mistake."""
+    said = f"There is no /{name}; did you mean /{near}? /help shows all."
+    return Command(name, "", Role.VIEWER, said, lambda *_: said, wants_health=False)
 
 
 def allowed(command: Command, role: Role) -> bool:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from habakkuk.agent.steering import store
-from habakkuk.commands.contract import CommandContext, command
+from habakkuk.agent.steering.guidance import guide
+from habakkuk.commands.contract import CommandContext, Words, command
 from habakkuk.commands.reach import within_reach
-from habakkuk.conversations.store import chat
-from habakkuk.conversations.types import Author, ChatKind, ChatState, NewChatMessage
 
 
 def _steered(context: CommandContext) -> store.Begun | None:
@@ -18,21 +17,17 @@ def _steered(context: CommandContext) -> store.Begun | None:
     return next((turn for turn in here if turn.session_id == conversation.session_id), None)
 
 
-@command("steer", usage="<text>", ordinary=lambda context: _steered(context) is None)
+def _instead(context: CommandContext, text: str) -> Words | None:
+    """Where there is nothing to guide, it is an ordinary message."""
+    return Words(text) if text and _steered(context) is None else None
+
+
+@command("steer", usage="<text>", words=_instead)
 def steer(context: CommandContext, text: str) -> str:
     """Guide the running turn: the agent reads it with the results of its next step."""
     turn, conversation = _steered(context), context.conversation
     if not text or turn is None:
         return "Write what the agent shall know after /steer."
-    row = NewChatMessage(
-        Author.USER,
-        text,
-        ChatState.QUEUED,
-        ChatKind.STEER,
-        user_id=context.user.id,
-        turn_id=turn.id,
-    )
-    chat.add(context.work, conversation.id, row)
-    store.steer(context.work, conversation.id, turn.id)
+    guide(context.work, conversation.id, turn.id, context.user.id, text)
     context.heard(turn.id, text)
     return "The agent reads it with its next step, or right after this answer."

@@ -66,9 +66,7 @@ class Shelf:
 
     def name(self, viewer: Viewer, address: Address, title: str) -> None:
         """Set the title by hand; an empty one goes back to the automatic one. Raises NotFound."""
-        wanted = " ".join(clean(title).split())
-        if len(wanted) > _LONGEST_TITLE:
-            raise Invalid(f"a title has at most {_LONGEST_TITLE} characters")
+        wanted = fit_title(title)
         with self._database.transaction() as work:
             found = self._lock(work, viewer, address)
             shelf.name(work, found.id, found.session_id, wanted or None)
@@ -108,6 +106,14 @@ class Shelf:
 
     def _lock(self, work: Work, viewer: Viewer, address: Address) -> Conversation:
         return _seen(viewer, addresses.lock(work, address))
+
+
+def fit_title(title: str) -> str:
+    """Return a title on one line. Raises Invalid when it is too long."""
+    wanted = " ".join(clean(title).split())
+    if len(wanted) > _LONGEST_TITLE:
+        raise Invalid(f"a title has at most {_LONGEST_TITLE} characters")
+    return wanted
 
 
 def automatic_title(message: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -120,18 +120,40 @@ class Attached:
     size: int
 
 
-def files_of(data: dict[str, Any]) -> tuple[Attached, ...]:
+def files_of(data: Mapping[str, Any]) -> tuple[Attached, ...]:
     """Return the files that a chat message's data names."""
     return tuple(Attached(**one) for one in data.get(FILES, ()))
 
 
+# The keys of its data that say who wrote it, in a group, what of it cannot be read, and that a
+# program wrote it.
+WRITER = "writer"
+UNREAD = "unread"
+BOT = "bot"
+
+
 @dataclass(frozen=True)
 class Said:
-    """A message that a turn has taken."""
+    """A message that a turn has taken; `data` is that of its row."""
 
     text: str
     at: datetime
-    files: tuple[Attached, ...] = ()
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def files(self) -> tuple[Attached, ...]:
+        """What came with it."""
+        return files_of(self.data)
+
+    @property
+    def writer(self) -> str:
+        """What who wrote it is called; empty where only one person does."""
+        return str(self.data.get(WRITER, ""))
+
+    @property
+    def unread(self) -> Sequence[str]:
+        """What came with it that cannot be read."""
+        return list(self.data.get(UNREAD, ()))
 
 
 @dataclass(frozen=True)
@@ -153,7 +175,8 @@ class ChatMessage:
 class NewChatMessage:
     """A chat message to write; `remote_id` is unique per account.
 
-    With a `target` it goes outside, too, as `outside` where that says more than the body.
+    With a `target` it goes outside, too, as `outside` where that says more than the body, with
+    `buttons` (label, data) below it where the platform has some.
     """
 
     author: Author
@@ -167,6 +190,7 @@ class NewChatMessage:
     turn_id: str | None = None
     target: Target | None = None
     outside: str = ""
+    buttons: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,9 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from habakkuk.channels.contract import (
+    Button,
     Certainty,
+    Feature,
     NotSent,
     OutboundMessage,
     OutcomeUnknown,
@@ -137,7 +139,7 @@ class _Sending:
     def _plan(self, line: Line) -> Sequence[Chunk]:
         """Store the parts: a later run sends the same, whatever limits or code say by then."""
         delivery, adapter = self._delivery, line.adapter
-        parts = split(delivery.text, adapter.limit, adapter.manifest.unit)
+        parts = split(delivery.text, adapter.limit, adapter.length)
         chunks = [
             Chunk(n, derive("msg", delivery.id, str(n)), part, ChunkState.PENDING)
             for n, part in enumerate(parts, 1)
@@ -149,7 +151,7 @@ class _Sending:
     def _settled(self, line: Line, chunk: Chunk, parts: int) -> Receipt | None:
         """Return the receipt of a chunk, sent now or before; None when the delivery is held."""
         adapter = line.adapter
-        message = self._message(chunk, parts)
+        message = self._message(adapter, chunk, parts)
         repeat = chunk.state in {ChunkState.SENDING, ChunkState.UNKNOWN}
         if repeat and adapter.certainty is Certainty.READ_BACK:
             self._let_arrive(chunk)
@@ -190,8 +192,10 @@ class _Sending:
         self._hit("delivery.send.after")
         return receipt
 
-    def _message(self, chunk: Chunk, parts: int) -> OutboundMessage:
+    def _message(self, adapter: Adapter, chunk: Chunk, parts: int) -> OutboundMessage:
         delivery, target = self._delivery, self._delivery.target
+        below = chunk.n == parts and Feature.BUTTONS in adapter.manifest.features
+        buttons = tuple(Button(*made) for made in delivery.buttons) if below else ()
         return OutboundMessage(
             key=chunk.key,
             chat=target.chat,
@@ -203,6 +207,7 @@ class _Sending:
             part=chunk.n,
             parts=parts,
             approval=delivery.data.get("approval"),
+            buttons=buttons,
         )
 
     def _mark(self, mark: Mark) -> None:

@@ -11,8 +11,6 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 
-from habakkuk.channels.contract import Unit
-
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
 _PLACES = ("\n\n", "\n", re.compile(r"[.!?。！？…]\s"), re.compile(r"\s"))
 # A break in the first part of the room would make parts that are mostly empty.
@@ -20,38 +18,22 @@ _EARLIEST = 0.3
 _JOINERS = {"\u200d", "\ufe0f", "\u20e3"}
 
 
-def length(text: str, unit: Unit) -> int:
-    """Return how long the platform takes `text` to be."""
-    if unit is Unit.BYTES:
-        return len(text.encode())
-    if unit is Unit.UTF16:
-        return len(text.encode("utf-16-le")) // 2
-    return len(text)
+def split(text: str, limit: int, measure: Callable[[str], int] = len) -> list[str]:
+    """Return `text` in parts of at most `limit`; one part, as it is, when it fits.
 
-
-def split(text: str, limit: int, unit: Unit = Unit.CHARACTERS) -> list[str]:
-    """Return `text` in parts of at most `limit` units; one part, as it is, when it fits.
-
-    Without the fences that were added, and the blanks at the breaks, the parts are the text.
+    `measure` is how long the platform takes a part to be, as it sends it: at least one for each
+    character that it shows, whatever marks it takes away. Without the fences that were added, and
+    the blanks at the breaks, the parts are the text.
     """
-    measure: Callable[[str], int] = lambda part: length(part, unit)  # noqa: E731 - a bound name
     return list(_parts(text, limit, measure))
 
 
 def _parts(rest: str, limit: int, measure: Callable[[str], int]) -> Iterator[str]:
     opening = ""
-    while measure(opening + rest) > limit:
-        # The longest closing that the part may need is that of a fence inside it.
-        room = limit - measure(opening)
-        head = rest[: _cut(rest, room, measure)]
-        fence = _open_fence(opening + head)
-        closing = f"\n{fence[0]}" if fence else ""
-        if closing:
-            head = rest[: _cut(rest, room - measure(closing), measure)]
-            fence = _open_fence(opening + head)
-            closing = f"\n{fence[0]}" if fence else ""
-        part = opening + head
-        yield part.rstrip("\n") + closing if fence else part.rstrip()
+    # What is far longer is not measured: that may be as much work as sending it.
+    while len(opening + rest) > limit * 2 or measure(opening + rest) > limit:
+        part, head, fence = _part(opening, rest, limit, measure)
+        yield part
         opening = f"{fence[0]}{fence[1]}\n" if fence else ""
         rest = rest[len(head) :]
         rest = rest.removeprefix("\n") if fence else rest.lstrip("\n ")
@@ -60,6 +42,22 @@ def _parts(rest: str, limit: int, measure: Callable[[str], int]) -> Iterator[str
             opening = ""
     if (opening + rest).strip() or not opening:
         yield opening + rest
+
+
+def _part(
+    opening: str, rest: str, limit: int, measure: Callable[[str], int]
+) -> tuple[str, str, tuple[str, str] | None]:
+    """Return the next part, what it took of `rest`, and the fence that it had to close."""
+    room = limit - measure(opening)
+    while True:
+        head = rest[: _cut(rest, room, measure)]
+        fence = _open_fence(opening + head)
+        part = opening + head
+        part = f"{part.rstrip(chr(10))}\n{fence[0]}" if fence else part.rstrip()
+        over = measure(part) - limit
+        if over <= 0 or room <= 1:
+            return part, head, fence
+        room = max(1, room - over)
 
 
 def _cut(text: str, room: int, measure: Callable[[str], int]) -> int:
@@ -73,15 +71,11 @@ def _cut(text: str, room: int, measure: Callable[[str], int]) -> int:
 
 
 def _most(text: str, room: int, measure: Callable[[str], int]) -> int:
-    """Return how many characters fit, by halving."""
-    low, high = 1, min(len(text), room)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if measure(text[:middle]) <= room:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    """Return how many characters fit, near enough to the most: measuring may be work."""
+    most = min(len(text), room)
+    while most > 1 and (size := measure(text[:most])) > room:
+        most = max(1, min(most - 1, most * room // size))
+    return most
 
 
 def _last(text: str, place: str | re.Pattern[str], most: int) -> int:

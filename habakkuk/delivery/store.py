@@ -81,6 +81,21 @@ _REOPEN = text("""
 """)
 
 
+_REPORTS = text("""
+    SELECT d.id, d.body -> 'target' ->> 'account' AS account, d.body -> 'target' ->> 'chat' AS chat,
+           d.state, d.error, d.created, c.parts, c.sent, c.unknown, c.uncertain
+    FROM deliveries d CROSS JOIN LATERAL (
+        SELECT count(*)::int AS parts,
+               count(*) FILTER (WHERE state = 'sent')::int AS sent,
+               count(*) FILTER (WHERE state = 'unknown')::int AS unknown,
+               coalesce(sum(uncertain), 0)::int AS uncertain
+        FROM delivery_chunks WHERE delivery_id = d.id
+    ) AS c
+    WHERE d.state = ANY(:states) OR (:doubtful AND (c.unknown > 0 OR c.uncertain > 0))
+    ORDER BY d.created DESC LIMIT :limit
+""")
+
+
 def load(database: Database, delivery_id: str) -> Delivery | None:
     """Return a delivery with its chunks."""
     rows = database.run(_LOAD, id=delivery_id)
@@ -91,6 +106,14 @@ def load_in(work: Work, delivery_id: str) -> Delivery | None:
     """Return the same inside a transaction."""
     row = work.execute(_LOAD, id=delivery_id).first()
     return _delivery(row) if row else None
+
+
+def reports(
+    database: Database, states: Sequence[DeliveryState], limit: int, *, doubtful: bool
+) -> Sequence[Row]:
+    """Return deliveries in these states with what became of their parts, the latest first."""
+    named = [str(state) for state in states]
+    return database.run(_REPORTS, states=named, limit=limit, doubtful=doubtful)
 
 
 def plan(database: Database, lease: Lease, chunks: Sequence[Chunk]) -> bool:
@@ -169,4 +192,5 @@ def _delivery(row: Row) -> Delivery:
         state=DeliveryState(row.state),
         created=row.created,
         chunks=chunks,
+        buttons=[(label, data) for label, data in body.get("buttons", ())],
     )

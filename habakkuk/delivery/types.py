@@ -54,7 +54,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Delivery:
-    """One answer on its way. `chunks` is empty before it was split."""
+    """One answer on its way. `chunks` is empty before it was split; `buttons` are label, data."""
 
     id: str
     turn_id: str | None
@@ -65,3 +65,4 @@ class Delivery:
     state: DeliveryState
     created: datetime
     chunks: Sequence[Chunk]
+    buttons: Sequence[tuple[str, str]] = ()

@@ -11,7 +11,7 @@ from habakkuk.agent.clarify import service as clarify
 from habakkuk.agent.clarify import store as questions
 from habakkuk.agent.clarify.types import Question
 from habakkuk.conversations.store import chat
-from habakkuk.conversations.types import Author, ChatKind, ChatState, Conversation, NewChatMessage
+from habakkuk.conversations.types import Conversation, NewChatMessage
 from habakkuk.db.engine import Work
 from habakkuk.gateway import rows
 from habakkuk.gateway.types import Admitted, Inbound
@@ -60,13 +60,13 @@ class Answering:
         answer, reason = said
         self.approvals.answer_in(work, inbound.user, asked[0], answer, reason)
         seq = chat.add(work, conversation.id, rows.command_row(inbound))
-        reply = f"{_DONE[answer]}: {asked[0].tool}."
+        reply = done(answer, asked[0].tool)
         chat.add(work, conversation.id, rows.reply_row(inbound, reply))
         return Admitted(conversation.id, conversation.session_id, seq or 0, None, reply)
 
     def question(self, work: Work, conversation: Conversation, inbound: Inbound) -> Admitted | None:
         """Take any text as the answer to the open question here; None when it is a message."""
-        if not may_be_answer(inbound):
+        if not rows.may_be_answer(inbound):
             return None
         question = self._question(work, conversation, inbound)
         if question is None:
@@ -98,11 +98,9 @@ class Answering:
             said = _WAITS_FOR_WORDS
         else:
             return None
-        return NewChatMessage(
-            Author.SYSTEM, said, ChatState.SENT, ChatKind.NOTICE, target=inbound.target
-        )
+        return rows.notice_row(inbound, said)
 
 
-def may_be_answer(inbound: Inbound) -> bool:
-    """Whether a message may answer a question at all: what a person wrote, and nothing beside."""
-    return inbound.commands and not inbound.event and not inbound.files
+def done(answer: Answer, tool: str) -> str:
+    """Return what is said of an approval that was answered so."""
+    return f"{_DONE[answer]}: {tool}."

@@ -24,12 +24,18 @@ def cleaned(inbound: Inbound) -> Inbound:
         inbound,
         address=_address(inbound.address),
         text=clean(inbound.text),
-        remote_id=_remote_id(inbound.remote_id),
+        remote_id=inbound.remote_id and remote_id(inbound.remote_id),
         seed=clean_json(inbound.seed),
         reply_to=clean_json(inbound.reply_to),
         target=_target(inbound.target),
         cursor=_cursor(inbound.cursor),
     )
+
+
+def remote_id(given: str) -> str:
+    """Return the id under which a message of a source is stored."""
+    made = clean(given)
+    return made if len(made.encode()) <= _LONGEST_ID else derive("long", made)
 
 
 def _address(address: Address) -> Address:
@@ -38,13 +44,6 @@ def _address(address: Address) -> Address:
     if sum(len(clean(part).encode()) for part in parts) > _LONGEST_ADDRESS:
         raise Invalid(f"the conversation's name has more than {_LONGEST_ADDRESS:,} bytes")
     return made
-
-
-def _remote_id(remote_id: str | None) -> str | None:
-    if remote_id is None:
-        return None
-    made = clean(remote_id)
-    return made if len(made.encode()) <= _LONGEST_ID else derive("long", made)
 
 
 def _target(target: Target | None) -> Target | None:

@@ -1,41 +1,61 @@
-"""Webhooks in: from a raw request to what became of each message in it.
+"""What channels bring in: from an event of a platform to what became of it.
 
-Whoever sends decides nothing: the account's secret proves the platform, `allow_from` says who may
+Whoever sends decides nothing: the account's secret proves the platform, the doorkeeper says who may
 write, and only after the commit the platform is told that it arrived.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from habakkuk.accounts.service import Accounts
-from habakkuk.channels.contract import InboundMessage, RawRequest, Sender
+from habakkuk.channels.contract import Edit, Event, InboundMessage, Press, RawRequest, Source
 from habakkuk.channels.registry import Channels, Line
-from habakkuk.conversations.types import Address, Target
-from habakkuk.core.errors import ConfigurationError, NotFound, Unavailable
+from habakkuk.core.config.schema import RouteConfig
+from habakkuk.core.errors import ConfigurationError, NotFound, Unavailable, UserError
 from habakkuk.core.log import get_logger
+from habakkuk.core.text import clean, shorten
+from habakkuk.db.engine import Database
+from habakkuk.gateway import places
+from habakkuk.gateway.admittance import Admittance, Entry
+from habakkuk.gateway.edits import Edited, Edits
+from habakkuk.gateway.presses import Presses
 from habakkuk.gateway.service import Gateway
-from habakkuk.gateway.types import Inbound
-from habakkuk.jobs.types import Queue
+from habakkuk.gateway.types import Cursor, Inbound
 
 _log = get_logger("gateway.intake")
-_EVERYBODY = "*"
 # An operator has to do something first; platforms come back for hours.
 _CLOSED_SECONDS = 300.0
+_LONGEST_NAME = 60
+# What frames the name in a message: nobody may end the frame by their name.
+_FRAME = str.maketrans("", "", "[]")
+_UNREADABLE = "I cannot read {what} yet. Please write what you want to say."
 
 
 class Fate(StrEnum):
-    """What became of a message. REFUSED: the sender may not write here."""
+    """What became of an event.
+
+    REFUSED: the sender may not write here. IGNORED: it is not for us, and need not come again.
+    """
 
     ACCEPTED = "accepted"
     DUPLICATE = "duplicate"
+    IGNORED = "ignored"
     REFUSED = "refused"
+
+
+_FATES = {
+    Edited.DONE: Fate.ACCEPTED,
+    Edited.AGAIN: Fate.DUPLICATE,
+    Edited.NOTHING: Fate.IGNORED,
+}
 
 
 @dataclass(frozen=True)
 class Received:
-    """One message of a request; `reply` is the answer of a command, which is delivered as well."""
+    """One event of a request; `reply` is what was answered at once, which is delivered as well."""
 
     id: str
     fate: Fate
@@ -44,17 +64,31 @@ class Received:
     reply: str | None = None
 
 
-class Intake:
-    """Takes the webhooks of all accounts."""
+@dataclass(frozen=True)
+class Ports:
+    """Who stands behind the intake, beside the one door."""
 
-    def __init__(self, channels: Channels, accounts: Accounts, gateway: Gateway) -> None:
+    database: Database
+    accounts: Accounts
+    admittance: Admittance
+    edits: Edits
+    presses: Presses
+
+
+class Intake:
+    """Takes the events of all accounts."""
+
+    def __init__(
+        self, channels: Channels, gateway: Gateway, routes: Sequence[RouteConfig], ports: Ports
+    ) -> None:
         """Use the accounts and the one door of this process."""
         self._channels = channels
-        self._accounts = accounts
         self._gateway = gateway
+        self._routes = routes
+        self._ports = ports
 
     def receive(self, account: str, request: RawRequest) -> list[Received]:
-        """Admit every message of a request, in its order.
+        """Take every event of a request, in its order.
 
         Raises NotFound for an account that is not there, Unavailable for one that cannot check
         signatures, WebhookRejected, WebhookUnreadable, and what Gateway.admit raises: then the
@@ -62,7 +96,27 @@ class Intake:
         """
         line = self._line(account)
         line.adapter.verify(request)
-        return [self._take(line, message) for message in line.adapter.parse(request)]
+        return [self.take(line, event) for event in line.adapter.parse(request)]
+
+    def take(self, line: Line, event: Event, cursor: Cursor | None = None) -> Received:
+        """Take what happened on an account, with the place from which its poller goes on.
+
+        Raises Unavailable, when it has to come again, and, on a channel of programs, what
+        Gateway.admit refuses by; people are told that in their chat.
+        """
+        entry = self._ports.admittance.decide(line, event)
+        if entry is not Entry.OPEN:
+            self._gateway.pass_over(places.address(line, event), cursor)
+            return Received(event.id, Fate(entry))
+        try:
+            return self._taken(line, event, cursor)
+        except Unavailable:
+            raise
+        except UserError as error:
+            self._gateway.pass_over(places.address(line, event), cursor)
+            if not line.adapter.manifest.pairs:
+                raise
+            return self._said(line, event, Fate.IGNORED, str(error))
 
     def _line(self, account: str) -> Line:
         try:
@@ -74,11 +128,27 @@ class Intake:
             raise NotFound("there is no such channel")
         return line
 
-    def _take(self, line: Line, message: InboundMessage) -> Received:
-        if not {message.sender, _EVERYBODY}.intersection(line.config.allow_from):
-            _log.warning("a sender is not in allow_from", account=line.name, sender=message.sender)
-            return Received(message.id, Fate.REFUSED)
-        inbound = self._inbound(line, message)
+    def _taken(self, line: Line, event: Event, cursor: Cursor | None) -> Received:
+        if isinstance(event, Edit):
+            fate = _FATES[self._ports.edits.correct(line, event, cursor)]
+            return Received(event.id, fate)
+        if isinstance(event, Press):
+            told = self._ports.presses.press(line, event, cursor)
+            fate = Fate.ACCEPTED if told.decided else Fate.IGNORED
+            return Received(event.id, fate, reply=told.said)
+        if event.unread and not event.text.strip():
+            self._gateway.pass_over(places.address(line, event), cursor)
+            said = _UNREADABLE.format(what=" and ".join(event.unread))
+            return self._said(line, event, Fate.ACCEPTED, said)
+        return self._message(line, event, cursor)
+
+    def _said(self, line: Line, event: Event, fate: Fate, said: str) -> Received:
+        """Answer at once, without a turn."""
+        places.tell(self._ports.database, line, event, "answer", said)
+        return Received(event.id, fate, reply=said)
+
+    def _message(self, line: Line, message: InboundMessage, cursor: Cursor | None) -> Received:
+        inbound = self._inbound(line, message, cursor)
         admitted = self._gateway.admit(inbound)
         self._gateway.tell_what_it_waits_for(inbound, admitted)
         fate = Fate.DUPLICATE if admitted.duplicate else Fate.ACCEPTED
@@ -86,27 +156,44 @@ class Intake:
             message.id, fate, admitted.conversation_id, admitted.turn_id, admitted.reply
         )
 
-    def _inbound(self, line: Line, message: InboundMessage) -> Inbound:
+    def _inbound(self, line: Line, message: InboundMessage, cursor: Cursor | None) -> Inbound:
         channel = line.channel
-        user = self._accounts.of_identity(channel, line.name, message.sender, message.sender_name)
+        user = self._ports.accounts.of_identity(
+            channel, line.name, message.sender, message.sender_name
+        )
         sends = line.adapter.sends
-        target = Target(line.name, message.chat, message.thread, message.id, _queue(line))
+        person = message.source is not Source.BOT
         return Inbound(
-            address=Address(channel, line.name, message.chat, message.thread),
+            address=places.address(line, message),
             user=user,
             text=message.text,
             origin=channel,
             remote_id=message.id,
-            agent=line.config.agent,
+            agent=self._agent(line, message),
             joinable=line.adapter.manifest.bursts,
-            attended=sends,
-            approves=True,
-            target=target if sends else None,
+            # A program can neither be asked nor decide.
+            commands=person,
+            attended=sends and person,
+            approves=person,
+            target=places.target(line, message) if sends else None,
+            cursor=cursor,
+            writer=_name(message) if message.group else "",
+            unread=message.unread,
+            bot=not person,
+            idle=line.config.session_idle,
         )
 
+    def _agent(self, line: Line, message: InboundMessage) -> str | None:
+        """Return who answers: as the first route that fits says, else as the account does."""
+        for route in self._routes:
+            fits = route.account in {None, line.name} and route.chat in {None, message.chat}
+            alone = route.sender == message.sender and not message.group
+            if fits and (route.sender is None or alone):
+                return route.agent
+        return line.config.agent
 
-def _queue(line: Line) -> str:
-    """Return who sends: any worker, or the process that holds the account's connection."""
-    if line.adapter.manifest.sends_from is Sender.INTAKE:
-        return f"{Queue.DELIVERIES}.{line.name}"
-    return str(Queue.DELIVERIES)
+
+def _name(message: InboundMessage) -> str:
+    """Return what a group calls a writer, on one line and without what frames it."""
+    named = shorten(clean(message.sender_name).translate(_FRAME), _LONGEST_NAME)
+    return named or shorten(clean(message.sender).translate(_FRAME), _LONGEST_NAME)

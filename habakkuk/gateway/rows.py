@@ -5,8 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from habakkuk.agent.turn import TURN_KIND
 from habakkuk.conversations.types import (
+    BOT,
+    FILES,
     TARGET,
+    UNREAD,
+    WRITER,
     Acceptance,
     Accepted,
     Address,
@@ -15,8 +20,10 @@ from habakkuk.conversations.types import (
     ChatState,
     NewChatMessage,
 )
+from habakkuk.core.config.schema import Config
 from habakkuk.core.ids import derive, random_id
 from habakkuk.gateway.types import Admitted, Inbound
+from habakkuk.jobs.types import Queue
 
 
 def conversation_id(address: Address) -> str:
@@ -37,6 +44,49 @@ def reply_to(inbound: Inbound) -> dict[str, Any]:
     attended = {"attended": True} if inbound.attended else {}
     outside = {TARGET: asdict(inbound.target)} if inbound.target else {}
     return {**inbound.reply_to, **attended, **outside}
+
+
+def acceptance(inbound: Inbound, config: Config) -> Acceptance:
+    """Return what is to be accepted: the message, and the turn that it opens."""
+    return Acceptance(
+        address=inbound.address,
+        message=NewChatMessage(
+            Author.SYSTEM if inbound.event else Author.USER,
+            inbound.text,
+            ChatState.QUEUED,
+            ChatKind.EVENT if inbound.event else ChatKind.MESSAGE,
+            user_id=inbound.user.id,
+            remote_id=inbound.remote_id,
+            data=_data(inbound),
+        ),
+        turn_id=turn_id(inbound),
+        agents=[inbound.agent] if inbound.agent else list(config.agents),
+        origin=inbound.origin,
+        reply_to=reply_to(inbound),
+        payload={"seed": inbound.seed} if inbound.seed else {},
+        kind=TURN_KIND,
+        queue=str(Queue.TURNS),
+        session_id=inbound.session_id,
+        joinable=inbound.joinable,
+        delay=config.gateway.burst_window if inbound.joinable else 0.0,
+        answers=may_be_answer(inbound),
+    )
+
+
+def may_be_answer(inbound: Inbound) -> bool:
+    """Whether a message may answer a question at all: what a person wrote, and nothing beside."""
+    return inbound.commands and not inbound.event and not inbound.files
+
+
+def _data(inbound: Inbound) -> dict[str, Any]:
+    """Return what a message's row keeps beside its text."""
+    known: dict[str, Any] = {
+        FILES: [asdict(file) for file in inbound.files],
+        WRITER: inbound.writer,
+        UNREAD: list(inbound.unread),
+        BOT: inbound.bot,
+    }
+    return {name: value for name, value in known.items() if value}
 
 
 def command_row(inbound: Inbound) -> NewChatMessage:
@@ -83,6 +133,13 @@ def note_row(inbound: Inbound, turn: str) -> NewChatMessage:
         remote_id=inbound.remote_id,
         turn_id=turn,
         target=inbound.target,
+    )
+
+
+def notice_row(inbound: Inbound, said: str) -> NewChatMessage:
+    """Return the row of what is said of a message, wherever its answers go."""
+    return NewChatMessage(
+        Author.SYSTEM, said, ChatState.SENT, ChatKind.NOTICE, target=inbound.target
     )
 
 

@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from habakkuk.agent.heard import Said, tell_of
-from habakkuk.agent.turn import TURN_KIND
-from habakkuk.commands.contract import Command, CommandContext, Health, Server
+from habakkuk.commands.contract import Command, CommandContext, Health, Server, Words
 from habakkuk.commands.registry import CommandRegistry, allowed
 from habakkuk.conversations.store import addresses, chat, hotpath, turns
-from habakkuk.conversations.types import (
-    FILES,
-    Acceptance,
-    Accepted,
-    Author,
-    ChatKind,
-    ChatState,
-    Conversation,
-    NewChatMessage,
-)
+from habakkuk.conversations.types import Acceptance, Accepted, Address, Conversation
 from habakkuk.core.config.schema import Config
 from habakkuk.core.errors import Forbidden, Invalid, NotFound, Unavailable, UserError
 from habakkuk.core.failpoints import Failpoints
 from habakkuk.core.ids import random_id
 from habakkuk.db.engine import Database, Work
-from habakkuk.gateway import rows, store
-from habakkuk.gateway.answering import Answering, may_be_answer
+from habakkuk.gateway import rows
+from habakkuk.gateway.answering import Answering
 from habakkuk.gateway.entry import cleaned
-from habakkuk.gateway.types import Admitted, Inbound
+from habakkuk.gateway.idle import renewed
+from habakkuk.gateway.store import cursors
+from habakkuk.gateway.types import Admitted, Cursor, Inbound
 from habakkuk.hooks.service import Hooks
 from habakkuk.jobs.service import Jobs
-from habakkuk.jobs.types import Queue
 
 MOST_FILES = 20
 _EMPTY = "the message is empty; write something to be answered"
@@ -89,14 +80,14 @@ class Gateway:
         except Unavailable:
             raise
         except UserError:
-            self._pass_over(inbound)
+            self.pass_over(inbound.address, inbound.cursor)
             raise
 
-    def _pass_over(self, inbound: Inbound) -> None:
-        """Move the intake on past what is refused, or it would bring the same for ever."""
-        if inbound.cursor is not None:
+    def pass_over(self, address: Address, cursor: Cursor | None) -> None:
+        """Move the intake on past what is not stored, or it would bring the same for ever."""
+        if cursor is not None:
             with self._database.transaction() as work:
-                self._save_cursor(work, inbound)
+                cursors.save(work, address, cursor)
 
     def _admitted(self, inbound: Inbound) -> Admitted:
         self._check(inbound)
@@ -155,10 +146,10 @@ class Gateway:
 
     def _admit_message(self, inbound: Inbound) -> Admitted:
         """Accept in one statement; only what is new, joins or moves a cursor takes more."""
-        asked = self._acceptance(inbound)
+        asked = rows.acceptance(inbound, self._config)
         accepted = None
         self._failpoints.hit("admit.commit.before")
-        if inbound.cursor is None and not inbound.joinable:
+        if inbound.cursor is None and not inbound.joinable and inbound.idle is None:
             accepted = self._accept_at_once(inbound, asked)
         if accepted is None:
             admitted = self._admit_slowly(inbound, asked)
@@ -196,6 +187,7 @@ class Gateway:
                 return answered
             asked = replace(asked, answers=False)
             conversation = self._fitted(work, found, inbound)
+            conversation = renewed(work, conversation, inbound)
             if inbound.joinable:
                 asked = self._joining(work, conversation, inbound, asked)
             accepted = hotpath.accept_in(work, asked)
@@ -217,35 +209,10 @@ class Gateway:
             return asked
         return replace(asked, turn_id=open_turn, opens=False)
 
-    def _acceptance(self, inbound: Inbound) -> Acceptance:
-        return Acceptance(
-            address=inbound.address,
-            message=NewChatMessage(
-                Author.SYSTEM if inbound.event else Author.USER,
-                inbound.text,
-                ChatState.QUEUED,
-                ChatKind.EVENT if inbound.event else ChatKind.MESSAGE,
-                user_id=inbound.user.id,
-                remote_id=inbound.remote_id,
-                data={FILES: [asdict(file) for file in inbound.files]} if inbound.files else {},
-            ),
-            turn_id=rows.turn_id(inbound),
-            agents=[inbound.agent] if inbound.agent else list(self._config.agents),
-            origin=inbound.origin,
-            reply_to=rows.reply_to(inbound),
-            payload={"seed": inbound.seed} if inbound.seed else {},
-            kind=TURN_KIND,
-            queue=str(Queue.TURNS),
-            session_id=inbound.session_id,
-            joinable=inbound.joinable,
-            delay=self._config.gateway.burst_window if inbound.joinable else 0.0,
-            answers=may_be_answer(inbound),
-        )
-
     @staticmethod
     def _save_cursor(work: Work, inbound: Inbound) -> None:
         if inbound.cursor is not None:
-            store.save_cursor(work, inbound.address, inbound.cursor)
+            cursors.save(work, inbound.address, inbound.cursor)
 
     def check(self, inbound: Inbound) -> None:
         """Raise Invalid for what `admit` would refuse by itself: before its files are stored."""
@@ -343,25 +310,28 @@ class Gateway:
         if not allowed(command, inbound.user.role):
             raise Forbidden(f"/{command.name} is for the {command.role} only")
         context = self._context(work, conversation, inbound, call)
-        if command.ordinary is not None and call.arguments and command.ordinary(context):
-            return self._ordinary(work, inbound, call.arguments, context)
+        words = command.words(context, call.arguments) if command.words is not None else None
+        if words is not None:
+            return self._said(work, inbound, words, context)
         if chat.add(work, conversation.id, rows.command_row(inbound)) is None:
             return self._repeated(work, inbound)
         reply = command.run(context, call.arguments)
         seq = chat.add(work, conversation.id, rows.reply_row(inbound, reply))
         return Admitted(conversation.id, conversation.session_id, seq or 0, None, reply)
 
-    def _ordinary(
-        self, work: Work, inbound: Inbound, text: str, context: CommandContext
+    def _said(
+        self, work: Work, inbound: Inbound, words: Words, context: CommandContext
     ) -> Admitted:
-        """Take what follows a command's name as a message, where that has nothing to act on."""
-        asked = replace(self._acceptance(replace(inbound, text=text)), answers=False)
+        """Take as a message what a command has to say to the agent in its place."""
+        session = words.session_id or inbound.session_id
+        message = replace(inbound, text=words.text, files=words.files, session_id=session)
+        asked = replace(rows.acceptance(message, self._config), answers=False)
         accepted = hotpath.accept_in(work, asked)
         if accepted is None:
             return self._repeated(work, inbound)
         if asked.delay <= 0:
             work.after_commit(partial(self._jobs.announce, asked.queue, asked.turn_id))
-        context.heard(asked.turn_id, text)
+        context.heard(asked.turn_id, words.text)
         return rows.admitted(asked, accepted)
 
     def _context(

@@ -30,7 +30,9 @@ class Inbound:
     answers go outside, None where they are only shown here. The bytes of `files` are stored
     before. `seed` is what a new session starts with, as transcript JSON. `fresh`: the address was
     made up for this message. `agent` None keeps the conversation's agent. `event`: Habakkuk says
-    it, not the person, whose turn it is all the same.
+    it, not the person, whose turn it is all the same. `writer` is what a group calls who wrote it,
+    `unread` what came with it that cannot be read; `bot`: a program wrote it. After `idle` seconds
+    without a word it begins a fresh session.
     """
 
     address: Address
@@ -51,6 +53,10 @@ class Inbound:
     cursor: Cursor | None = None
     fresh: bool = False
     event: bool = False
+    writer: str = ""
+    unread: tuple[str, ...] = ()
+    bot: bool = False
+    idle: float | None = None
 
 
 @dataclass(frozen=True)

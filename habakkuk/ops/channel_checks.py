@@ -29,6 +29,8 @@ def _account(channels: Channels, title: str, name: str, *, allowed: int) -> Find
     except ConfigurationError as error:
         return fail(title, str(error), "the account takes no messages until then")
     if line is None or not allowed:
+        if line is not None and line.adapter.manifest.pairs:
+            return ok(title, "nobody in allow_from; strangers are told a code for habakkuk pair")
         return warn(title, "nobody may write", f"name ids under channels.{name}.allow_from")
     if not line.adapter.sends:
         return warn(title, "answers go nowhere", f"set channels.{name}.url to receive them")

@@ -1,4 +1,7 @@
-"""`python -m habakkuk.ops.health web|worker|processes`: how a container tells that it works."""
+"""`python -m habakkuk.ops.health ROLE`: how a container tells that it works.
+
+The roles are web, worker, processes and channels.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import sys
 from habakkuk.core.config.settings import Settings, load_settings
 from habakkuk.core.errors import HabakkukError
 from habakkuk.db.engine import Database
+from habakkuk.gateway.health import supervised
 from habakkuk.jobs.store import workers
 from habakkuk.ops.readiness import web_answers
 from habakkuk.processes.store import census
@@ -20,14 +24,17 @@ def fault(role: str, settings: Settings) -> str | None:
     """
     if role == "web":
         return None if web_answers(settings.listen) else "web does not answer on /healthz"
-    if role not in {"worker", "processes"}:
-        return f"{role!r} is neither web, worker nor processes"
+    if role not in {"worker", "processes", "channels"}:
+        return f"{role!r} is neither web, worker, processes nor channels"
     if settings.database_url is None:
         return "DATABASE_URL is not set"
     database = Database(settings.database_url, pool_size=1, name="habakkuk health")
     try:
         if role == "processes":
             return None if census(database).kept else "nothing keeps background processes"
+        if role == "channels":
+            here = supervised(database, socket.gethostname())
+            return None if here else "nothing listens to the chat platforms on this host"
         hosts = {row.host for row in workers.alive(database)}
     finally:
         database.dispose()

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from habakkuk.channels.registry import polled
 from habakkuk.core.config.schema import WorkerPools
 from habakkuk.core.config.settings import Settings
 
@@ -60,6 +61,11 @@ def keeper() -> ProcessSpec:
     return ProcessSpec("processes", (sys.executable, "-m", "workers.processes"), preloaded=True)
 
 
+def channels() -> ProcessSpec:
+    """Return the process that listens to the platforms whose messages have to be fetched."""
+    return ProcessSpec("channels", (sys.executable, "-m", "workers.channels"), preloaded=True)
+
+
 def migration() -> ProcessSpec:
     """Return the process that brings the database up to date and ends."""
     return ProcessSpec("migrate", (sys.executable, "-m", "web.cli", "migrate"), preloaded=True)
@@ -80,7 +86,8 @@ def standard_processes(
     """
     pools = settings.config.workers
     workers = (worker(f"worker-{number}", pools) for number in range(1, WORKERS + 1))
-    return (web(), *workers, keeper()), (beat(settings.home),)
+    listening = (channels(),) if polled(settings.config.channels) else ()
+    return (web(), *workers, keeper()), (beat(settings.home), *listening)
 
 
 def _celery(app: str, command: str) -> tuple[str, ...]:

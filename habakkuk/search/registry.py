@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 from collections.abc import Mapping
 
-from habakkuk.core.config.schema import SearchConfig
+from habakkuk.core.config.searching import SearchConfig
 from habakkuk.core.errors import ConfigurationError
 from habakkuk.core.nearest import advice
 from habakkuk.search import backends

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from habakkuk.core.clock import Clock
-from habakkuk.core.config.schema import SearchBackendConfig, SearchConfig
+from habakkuk.core.config.searching import SearchBackendConfig, SearchConfig
 from habakkuk.core.cooldowns import SharedCooldowns
 from habakkuk.core.http import OutsideHttp
 from habakkuk.core.interrupt import Interrupt

@@ -10,7 +10,7 @@ import threading
 from contextlib import suppress
 
 from habakkuk.core.clock import Clock
-from habakkuk.core.config.schema import SearchTuningConfig
+from habakkuk.core.config.searching import SearchTuningConfig
 from habakkuk.core.redis import PREFIX, RedisAway, RedisGate
 
 _KEY = f"{PREFIX}search-longer:"

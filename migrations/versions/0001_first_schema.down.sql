@@ -12,6 +12,7 @@ DROP TABLE deliveries;
 DROP TABLE chat_messages;
 DROP TABLE web_sessions;
 DROP TABLE waits;
+DROP TABLE pairings;
 DROP TABLE login_links;
 DROP TABLE identities;
 DROP TABLE conversations;

@@ -228,6 +228,23 @@ CREATE TABLE login_links (
 );
 CREATE INDEX login_links_user_id ON login_links (user_id);
 
+CREATE TABLE pairings (
+    channel TEXT NOT NULL,
+    account TEXT NOT NULL,
+    external_id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    code TEXT,
+    target JSONB NOT NULL,
+    user_id TEXT,
+    created TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
+    expires TIMESTAMP WITH TIME ZONE NOT NULL,
+    approved TIMESTAMP WITH TIME ZONE,
+    CONSTRAINT pairings_pkey PRIMARY KEY (channel, account, external_id),
+    CONSTRAINT pairings_code_key UNIQUE (code),
+    CONSTRAINT pairings_user_id_fkey FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
+);
+CREATE INDEX pairings_user_id ON pairings (user_id);
+
 CREATE TABLE process_inputs (
     process_id TEXT NOT NULL,
     key TEXT NOT NULL,
@@ -294,7 +311,7 @@ CREATE INDEX chat_messages_turn_id ON chat_messages (turn_id);
 
 CREATE TABLE deliveries (
     id TEXT NOT NULL,
-    conversation_id TEXT NOT NULL,
+    conversation_id TEXT,
     turn_id TEXT,
     body JSONB NOT NULL,
     draft_id TEXT,
@@ -323,6 +340,7 @@ CREATE TABLE sessions (
     model TEXT,
     effort TEXT,
     todo JSONB,
+    corrections JSONB,
     created TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
     updated TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
     CONSTRAINT sessions_pkey PRIMARY KEY (id),

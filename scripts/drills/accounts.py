@@ -21,7 +21,8 @@ _ACCOUNT = """
     receiver: {mode}
     max_characters: {most}
     agent: {agent}
-    allow_from: ["*"]"""
+    allow_from: ["*"]
+    messages_per_minute: null"""
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,12 @@ _ADD = text("""
     ON CONFLICT DO NOTHING RETURNING user_id
 """)
 
+_LINK = text("""
+    INSERT INTO identities (channel, account, external_id, user_id)
+    VALUES (:channel, :account, :external_id, :user_id)
+    ON CONFLICT (channel, account, external_id) DO UPDATE SET user_id = excluded.user_id
+""")
+
 
 def find(database: Database, channel: str, account: str, external_id: str) -> User | None:
     """Return the person whom this account of a channel knows under this id."""
@@ -42,3 +48,8 @@ def add(database: Database, channel: str, account: str, external_id: str, user: 
         role=user.role,
     )
     return bool(rows)
+
+
+def link(database: Database, channel: str, account: str, external_id: str, user_id: str) -> None:
+    """Make an id this person's, whosever it was."""
+    database.run(_LINK, channel=channel, account=account, external_id=external_id, user_id=user_id)

@@ -10,7 +10,7 @@ from habakkuk.channels.contract import (
     Account,
     Certainty,
     ChannelAdapter,
-    InboundMessage,
+    Event,
     Manifest,
     NotSent,
     OutboundMessage,
@@ -71,8 +71,8 @@ class WebhookAdapter(ChannelAdapter[WebhookSettings]):
         """Check signature and time."""
         self._signer.check(request.headers, request.body, time.time())
 
-    def parse(self, request: RawRequest) -> Sequence[InboundMessage]:
-        """Read the one message of a request."""
+    def parse(self, request: RawRequest) -> Sequence[Event]:
+        """Read the one message of a request, or what it corrects."""
         return [wire.read_message(request.headers[ID], request.body)]
 
     def send(self, message: OutboundMessage) -> Receipt:

@@ -30,4 +30,5 @@ MANIFEST = Manifest(
     settings=WebhookSettings,
     limit=_LIMIT,
     bursts=False,
+    pairs=False,
 )

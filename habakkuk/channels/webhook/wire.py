@@ -5,7 +5,14 @@ from __future__ import annotations
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from habakkuk.channels.contract import InboundMessage, OutboundMessage, Receipt, WebhookUnreadable
+from habakkuk.channels.contract import (
+    Edit,
+    InboundMessage,
+    OutboundMessage,
+    Receipt,
+    Source,
+    WebhookUnreadable,
+)
 
 _Id = Field(min_length=1, max_length=500)
 
@@ -14,6 +21,7 @@ class _Sender(BaseModel):
     model_config = ConfigDict(strict=True)
     id: str = _Id
     name: str = Field(default="", max_length=200)
+    bot: bool = False
 
 
 class _Message(BaseModel):
@@ -22,22 +30,36 @@ class _Message(BaseModel):
     thread: str = Field(default="", max_length=500)
     sender: _Sender
     text: str
+    group: bool = False
+    addressed: bool = True
+    edits: str | None = Field(default=None, min_length=1, max_length=500)
 
 
 class _Taken(BaseModel):
     id: str | None = Field(default=None, max_length=500)
 
 
-def read_message(message_id: str, body: bytes) -> InboundMessage:
-    """Return the message in a body. Raises WebhookUnreadable with what is wrong."""
+def read_message(message_id: str, body: bytes) -> InboundMessage | Edit:
+    """Return what a body tells. Raises WebhookUnreadable with what is wrong."""
     try:
         sent = _Message.model_validate_json(body)
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, fault["loc"])) or "the body"
         raise WebhookUnreadable(f"{place}: {fault['msg']}") from error
+    sender = sent.sender
+    if sent.edits is not None:
+        return Edit(sent.edits, sent.chat, sender.id, sent.text, sent.thread)
     return InboundMessage(
-        message_id, sent.chat, sent.sender.id, sent.text, sent.thread, sent.sender.name
+        message_id,
+        sent.chat,
+        sender.id,
+        sent.text,
+        sent.thread,
+        sender.name,
+        group=sent.group,
+        addressed=sent.addressed,
+        source=Source.BOT if sender.bot else Source.PERSON,
     )
 
 

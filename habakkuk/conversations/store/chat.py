@@ -187,6 +187,12 @@ def last_of(database: Database, conversation_id: str, author: Author) -> ChatMes
     return _message(rows[0]) if rows else None
 
 
+def last_of_in(work: Work, conversation_id: str, author: Author) -> ChatMessage | None:
+    """Return the same inside a transaction."""
+    row = work.execute(_LAST_OF, conversation_id=conversation_id, author=author).first()
+    return _message(row) if row else None
+
+
 def untaken(database: Database, conversation_id: str) -> list[ChatMessage]:
     """Return the queued and the withdrawn ones among the newest messages, oldest first."""
     return [_message(row) for row in database.run(_UNTAKEN, conversation_id=conversation_id)]

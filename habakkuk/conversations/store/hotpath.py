@@ -23,7 +23,6 @@ from habakkuk.conversations.types import (
     Said,
     StoredMessage,
     Turn,
-    files_of,
 )
 from habakkuk.db.engine import Call, Database, Work
 from habakkuk.db.statements import Row
@@ -108,7 +107,7 @@ _TAKE = text("""
     WITH turn AS MATERIALIZED (
         SELECT t.id, t.session_id, t.conversation_id, t.user_id, t.agent, t.origin, t.reply_to,
                t.began, t.ended, t.outcome, t.reply_seq, t.created, s.system_prompt, s.model,
-               s.effort, s.todo
+               s.effort, s.todo, s.corrections
         FROM turns t JOIN sessions s ON s.id = t.session_id WHERE t.id = :turn_id
     ), held AS MATERIALIZED (
         SELECT j.id FROM jobs j JOIN turn ON turn.id = j.id
@@ -142,6 +141,7 @@ _OPEN_TRANSCRIPT = text("""
            item.m ->> 'role', item.m -> 'blocks'
     FROM jsonb_array_elements(CAST(:messages AS jsonb)) WITH ORDINALITY AS item(m, n)
 """)
+_TOLD = text("UPDATE sessions SET corrections = NULL WHERE id = :session_id")
 _ENDED = """
     WITH conv AS MATERIALIZED (
         SELECT id, next_seq FROM conversations
@@ -204,7 +204,7 @@ class Taken:
     `begins` says that this run begins it and has taken `messages`; it does not when the turn began
     or ended before, or the lease is lost. `length` is how many messages the transcript has,
     `model` and `effort` are what was chosen for the session; `compactions` counts its records,
-    `todo` is its task list.
+    `todo` is its task list, `corrections` are texts of which the model has not been told.
     """
 
     turn: Turn
@@ -216,6 +216,7 @@ class Taken:
     effort: str | None = None
     compactions: int = 0
     todo: dict[str, Any] | None = None
+    corrections: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -273,10 +274,11 @@ def take(work: Work, turn_id: str, fence: int) -> Taken | None:
         return None
     row = rows[0]
     turn = turn_of(row)
-    said = [Said(each.body, each.said, files_of(each.data)) for each in rows if each.seq]
+    said = [Said(each.body, each.said, each.data) for each in rows if each.seq]
     prompt, length = row.system_prompt, row.length
-    chosen = row.model, row.effort
-    return Taken(turn, prompt, row.begins, said, length, *chosen, row.compactions, row.todo)
+    corrections = list((row.corrections or {}).values())
+    kept: Any = row.model, row.effort, row.compactions, row.todo, corrections
+    return Taken(turn, prompt, row.begins, said, length, *kept)
 
 
 def open_transcript(
@@ -293,6 +295,8 @@ def open_transcript(
     It travels with the commit.
     """
     turn = taken.turn
+    if taken.corrections:
+        work.defer(_TOLD, session_id=turn.session_id)
     work.defer(
         _OPEN_TRANSCRIPT,
         length=taken.length,

@@ -10,8 +10,10 @@ from dataclasses import asdict
 from typing import Any
 
 import orjson
+from sqlalchemy import text
 
-from habakkuk.conversations.types import ChatKind, NewChatMessage
+from habakkuk.conversations.types import Author, ChatKind, ChatState, NewChatMessage, Target
+from habakkuk.db.engine import Work
 
 # A day of tries at the longest back-off of five minutes; then the answer is of no use any more.
 _TRIES = 400
@@ -31,6 +33,26 @@ DELIVERY = f"""
 """
 # A column of the last SELECT: a part that nothing reads would not be run.
 WAKE = "(SELECT count(pg_notify('hab_wake', s.queue || ' ' || s.id)) FROM sending s) AS woken"
+_TELL = text(f"""
+    WITH going AS (
+        INSERT INTO deliveries (id, body) VALUES (:id, CAST(:going AS jsonb))
+        ON CONFLICT DO NOTHING RETURNING id
+    ), sending AS (
+        INSERT INTO jobs (id, kind, queue, serial_key, max_attempts)
+        SELECT g.id, 'delivery', :going_by, 'd:' || :conversation_id, {_TRIES} FROM going g
+        RETURNING id, queue
+    )
+    SELECT {WAKE}
+""")
+
+
+def tell(work: Work, delivery_id: str, conversation_id: str, target: Target, said: str) -> None:
+    """Say something outside that stands in no conversation; nothing when the id is known.
+
+    It goes out in its turn with what the conversation of this id, which need not exist, says.
+    """
+    row = NewChatMessage(Author.SYSTEM, said, ChatState.SENT, ChatKind.NOTICE, target=target)
+    work.execute(_TELL, id=delivery_id, conversation_id=conversation_id, **parameters(row))
 
 
 def parameters(message: NewChatMessage) -> dict[str, Any]:
@@ -42,6 +64,7 @@ def parameters(message: NewChatMessage) -> dict[str, Any]:
         "text": message.outside or _text(message),
         "kind": _kind(message),
         "data": {k: v for k, v in message.data.items() if k in {"approval", "question"}},
+        "buttons": message.buttons,
     }
     return {"going": orjson.dumps(body).decode(), "going_by": target.queue}
 

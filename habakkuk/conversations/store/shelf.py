@@ -63,6 +63,7 @@ _SEARCH = text(f"""
     WHERE hit_seq IS NOT NULL OR position(lower(:words) IN lower(title)) > 0
     ORDER BY updated DESC, id LIMIT :limit
 """)
+_TITLE_OF = text(f"SELECT {_TITLE} AS title FROM conversations c WHERE c.id = :id")
 _NAME = text("UPDATE conversations SET title = :title WHERE id = :id")
 _NAME_SESSION = text("""
     UPDATE sessions SET title = :title,
@@ -157,6 +158,12 @@ def name(work: Work, conversation_id: str, session_id: str, title: str | None) -
     """Set the title by hand; None goes back to the automatic one."""
     work.execute(_NAME, id=conversation_id, title=title)
     work.execute(_NAME_SESSION, session_id=session_id, title=title)
+
+
+def title_in(work: Work, conversation_id: str) -> str | None:
+    """Return the title, by hand or automatic; None before the first message."""
+    row = work.execute(_TITLE_OF, id=conversation_id).first()
+    return str(row.title) if row and row.title is not None else None
 
 
 def archive(work: Work, conversation_id: str, *, archived: bool) -> None:

@@ -143,6 +143,8 @@ def _agents_meant(config: Config) -> Iterator[tuple[tuple[int | str, ...], str]]
     for secret, settings in config.secrets.items():
         for number, agent in enumerate(settings.agents):
             yield ("secrets", secret, "agents", number), agent
+    for number, route in enumerate(config.routes):
+        yield ("routes", number, "agent"), route.agent
 
 
 def _check_references(config: Config, tree: CommentedMap, name: str) -> None:

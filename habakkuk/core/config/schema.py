@@ -6,9 +6,11 @@ import re
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from habakkuk.core.config.searching import SearchConfig
 from habakkuk.core.config.values import (
+    SECTION,
     CompactAt,
     Dollars,
     Duration,
@@ -28,7 +30,7 @@ from habakkuk.core.config.values import (
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = SECTION
 
 
 class ProviderConfig(_Section):
@@ -201,10 +203,20 @@ class UnknownPolicy(StrEnum):
     HOLD = "hold"
 
 
+class Groups(StrEnum):
+    """Which messages of groups are read: those meant for the account, all, or none."""
+
+    ADDRESSED = "addressed"
+    ALL = "all"
+    NONE = "none"
+
+
 class ChannelConfig(_Section):
     """One account of a channel. What it needs beside this stands in the channel's own settings.
 
-    Nobody may write who is not in `allow_from`; "*" stands for everybody.
+    Nobody may write who is not in `allow_from` or was paired; "*" stands for every person. More
+    than `messages_per_minute` of one sender are dropped, null sets no limit. After `session_idle`
+    without a word a new message starts a fresh session.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -212,7 +224,29 @@ class ChannelConfig(_Section):
     type: Name
     agent: Name | None = None
     allow_from: list[str] = []
+    groups: Annotated[Groups, Field(strict=False)] = Groups.ADDRESSED
+    messages_per_minute: int | None = Field(default=30, ge=1, le=100_000)
+    session_idle: Limit | None = None
     unknown: Annotated[UnknownPolicy, Field(strict=False)] = UnknownPolicy.RESEND
+
+
+class RouteConfig(_Section):
+    """Who answers on an account, in a chat, or a sender: the first route that fits decides.
+
+    A sender's route holds in chats of two alone: in a group it would change the agent, and with it
+    the session, from message to message.
+    """
+
+    account: Name | None = None
+    chat: str | None = None
+    sender: str | None = None
+    agent: Name
+
+    @model_validator(mode="after")
+    def _names_a_place(self) -> RouteConfig:
+        if self.account is None and self.chat is None and self.sender is None:
+            raise ValueError("name an account, a chat or a sender beside the agent")
+        return self
 
 
 class GatewayConfig(_Section):
@@ -273,46 +307,6 @@ class BudgetConfig(_Section):
     unpriced: Literal["refuse", "allow"] = "refuse"
 
 
-def _named_backend(value: object) -> object:
-    return {"backend": value} if isinstance(value, str) else value
-
-
-class SearchBackendConfig(_Section):
-    """One service that searches the web; its name alone stands for it with its defaults.
-
-    `url` is that of an own or another server of its kind; `timeout` is for one request of it.
-    """
-
-    backend: Name
-    api_key_env: Variable | None = None
-    url: Url | None = None
-    timeout: Annotated[Duration, Field(ge=1.0, le=60.0)] = 10.0
-
-
-class SearchTuningConfig(_Section):
-    """Whether back-ends that often come too late are given longer, `step` by `step`."""
-
-    enabled: bool = False
-    step: Annotated[Duration, Field(ge=0.5, le=30.0)] = 5.0
-    max_bump: Annotated[Duration, Field(ge=0.5, le=60.0)] = 30.0
-
-
-SearchBackend = Annotated[SearchBackendConfig, BeforeValidator(_named_backend)]
-
-
-class SearchConfig(_Section):
-    """How the web is searched: the first back-end is asked first, the next when it fails.
-
-    `keyless`: last of all, or alone, pages of public search engines are read. `timeout` is for all
-    of them together.
-    """
-
-    backends: list[SearchBackend] = []
-    keyless: bool = True
-    timeout: Annotated[Duration, Field(ge=1.0, le=90.0)] = 25.0
-    tuning: SearchTuningConfig = SearchTuningConfig()
-
-
 def _pattern(value: str) -> str:
     try:
         re.compile(value)
@@ -367,6 +361,7 @@ class Config(_Section):
     agents: dict[Name, AgentConfig] = {"habakkuk": AgentConfig()}
     default_agent: Name | None = None
     channels: dict[Name, ChannelConfig] = {}
+    routes: list[RouteConfig] = []
     workers: WorkerPools = WorkerPools()
     commands: CommandLimits = CommandLimits()
     gateway: GatewayConfig = GatewayConfig()

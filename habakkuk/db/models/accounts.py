@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import ARRAY, CheckConstraint, ForeignKey, Index, LargeBinary, Text, text
 from sqlalchemy.orm import Mapped, mapped_column
@@ -42,6 +43,28 @@ class Identity(Base):
     external_id: Mapped[Key]
     user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     created: Mapped[Created]
+
+
+class Pairing(Base):
+    """A sender who asked to be let in, and was when `approved` is set; `code` is of the others.
+
+    `target` is where they are told. Nothing of what they wrote is here.
+    """
+
+    __tablename__ = "pairings"
+
+    channel: Mapped[Key]
+    account: Mapped[Key]
+    external_id: Mapped[Key]
+    name: Mapped[str]
+    code: Mapped[str | None] = mapped_column(unique=True)
+    target: Mapped[dict[str, Any]]
+    user_id: Mapped[str | None] = mapped_column(
+        ForeignKey("users.id", ondelete="CASCADE"), index=True
+    )
+    created: Mapped[Created]
+    expires: Mapped[datetime]
+    approved: Mapped[datetime | None]
 
 
 class ApiToken(Base):

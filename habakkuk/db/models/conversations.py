@@ -56,7 +56,8 @@ class Session(Base):
     """A transcript with the prompt that was frozen at its first turn.
 
     `model` and `effort` are what a person chose for it, NULL for what its agent has; `todo` is the
-    agent's task list.
+    agent's task list, `corrections` are texts by the seq of the message that they replace, of which
+    the model is told with its next turn.
     """
 
     __tablename__ = "sessions"
@@ -76,6 +77,7 @@ class Session(Base):
     model: Mapped[str | None]
     effort: Mapped[str | None]
     todo: Mapped[dict[str, Any] | None]
+    corrections: Mapped[dict[str, Any] | None]
     created: Mapped[Created]
     updated: Mapped[Created]
 

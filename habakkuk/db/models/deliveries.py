@@ -12,12 +12,15 @@ from habakkuk.db.models.base import Base, Created, Key
 
 
 class Delivery(Base):
-    """One outgoing message; its id derives from the turn, so a rerun makes no second one."""
+    """One outgoing message; its id derives from the turn, so a rerun makes no second one.
+
+    Without a conversation it is for somebody who has none here, such as a stranger's code.
+    """
 
     __tablename__ = "deliveries"
 
     id: Mapped[Key]
-    conversation_id: Mapped[str] = mapped_column(
+    conversation_id: Mapped[str | None] = mapped_column(
         ForeignKey("conversations.id", ondelete="CASCADE"), index=True
     )
     turn_id: Mapped[str | None] = mapped_column(index=True)

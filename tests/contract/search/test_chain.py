@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from habakkuk.core.clock import Clock
-from habakkuk.core.config.schema import SearchConfig
+from habakkuk.core.config.searching import SearchConfig
 from habakkuk.core.errors import ConfigurationError
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.search.service import Answer, Search, Unsearchable

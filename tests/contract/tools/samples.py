@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from habakkuk.core.config.schema import SearchConfig
+from habakkuk.core.config.searching import SearchConfig
 from habakkuk.llm.types import ToolSpec
 from habakkuk.search.service import Search
 from habakkuk.tools.contract import ToolContext

@@ -301,7 +301,7 @@ def test_a_failure_before_the_commit_leaves_nothing(
     def fail(*_: object) -> None:
         raise RuntimeError("a fault in the middle")
 
-    monkeypatch.setattr("habakkuk.gateway.store.save_cursor", fail)
+    monkeypatch.setattr("habakkuk.gateway.store.cursors.save", fail)
     with pytest.raises(RuntimeError):
         stack.say("one", cursor=Cursor("offset", {"update": 7}))
     assert set(counts(stack).values()) == {0}

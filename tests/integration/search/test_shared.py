@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from habakkuk.core.config.schema import SearchConfig, SearchTuningConfig
+from habakkuk.core.config.searching import SearchConfig, SearchTuningConfig
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.redis import RedisGate
 from habakkuk.search import service

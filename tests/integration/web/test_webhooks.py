@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 
 from tests.contract.channels.samples import SAMPLES
 from tests.fakes.model_server import ModelServer
-from tests.fakes.stack import Stack
+from tests.fakes.stack import Stack, until
 from tests.integration.web.served import Served
 
 _ACCOUNTS = """
@@ -50,6 +52,19 @@ def post(
     return served.new_client(None).post(f"/channels/{account}", content=raw, headers=headers)
 
 
+def told(served: Served, message_id: str, **fields: Any) -> dict[str, Any]:
+    """Send a message with more fields and return what became of it."""
+    body = json.dumps(
+        {"chat": "room", "sender": {"id": "alice"}, "text": "hello"} | fields
+    ).encode()
+    response = served.new_client(None).post(
+        "/channels/phone", content=body, headers=dict(_SAMPLE.request(message_id, body).headers)
+    )
+    assert response.status_code == 202
+    (found,) = response.json()["messages"]
+    return dict(found)
+
+
 def error(response: httpx2.Response) -> tuple[int, str]:
     return response.status_code, str(response.json()["error"]["message"])
 
@@ -83,6 +98,31 @@ def test_a_sender_who_is_not_allowed_is_told(served: Served) -> None:
     status, message = error(post(served, _SAMPLE.message("room", "mallory", "hello")))
     assert status == 403
     assert "allow_from" in message
+
+
+def test_a_group_is_heard_where_it_addresses_us(served: Served) -> None:
+    assert told(served, "m1", group=True, addressed=False)["status"] == "ignored"
+    assert told(served, "m2", group=True, addressed=True)["status"] == "accepted"
+
+
+def test_a_program_is_heard_six_times(served: Served) -> None:
+    sender = {"id": "alice", "bot": True}
+    found = [told(served, f"m{n}", sender=sender)["status"] for n in range(7)]
+    assert found == ["accepted"] * 6 + ["ignored"]
+
+
+def test_a_message_is_corrected_by_another(served: Served) -> None:
+    first = told(served, "m1")
+    found = [told(served, f"m{n}", edits="m1", text="better") for n in (2, 2, 3)]
+    assert [one["status"] for one in found] == ["accepted", "duplicate", "duplicate"]
+    assert {one["id"] for one in found} == {"m1"}
+    assert told(served, "m4", edits="m99")["status"] == "ignored"
+    served.stack.start()
+    turn = served.stack.turn(first["turn"])
+    until(lambda: served.stack.turn(turn.id).ended is not None)
+    reply = served.stack.container.conversations.reply(served.stack.turn(turn.id))
+    assert reply is not None
+    assert reply.body == "echo: better"
 
 
 def test_an_account_that_is_not_there_or_closed(served: Served) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import UTC, datetime
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -12,6 +14,10 @@ from habakkuk.conversations.types import Attached, Said
 from habakkuk.llm.types import Media, Role, Text
 
 MOMENT = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
+
+
+def _with(file: Attached) -> dict[str, Any]:
+    return {"files": [asdict(file)]}
 
 
 @pytest.mark.parametrize(
@@ -46,12 +52,33 @@ def test_several_messages_are_one_with_the_time_of_the_first() -> None:
 
 
 def test_the_files_of_a_message_stand_before_its_text() -> None:
-    said = Said("look", MOMENT, (Attached("b1", "image/png", "a.png", 9),))
+    said = Said("look", MOMENT, _with(Attached("b1", "image/png", "a.png", 9)))
     _, *blocks = user_message([said], ZoneInfo("UTC")).blocks
     assert blocks == [Media(blob="b1", mime="image/png", name="a.png"), Text(text="look")]
 
 
 def test_a_file_without_a_word_leaves_no_empty_text() -> None:
-    said = Said("", MOMENT, (Attached("b1", "image/png", None, 9),))
+    said = Said("", MOMENT, _with(Attached("b1", "image/png", None, 9)))
     _, *blocks = user_message([said], ZoneInfo("UTC")).blocks
     assert blocks == [Media(blob="b1", mime="image/png")]
+
+
+def test_in_a_group_each_message_names_who_wrote_it() -> None:
+    said = [Said("one", MOMENT, {"writer": "Ann"}), Said("two", MOMENT, {"writer": "Ann"})]
+    message = user_message(said, ZoneInfo("UTC"))
+    assert message.text.endswith("[Ann]\none\n[Ann]\ntwo")
+    assert [
+        block.text for block in message.blocks if isinstance(block, Text) and not block.note
+    ] == [
+        "one\n",
+        "two",
+    ]
+
+
+def test_what_cannot_be_read_is_named() -> None:
+    said = Said("look", MOMENT, {"unread": ["a voice message", "a sticker"]})
+    _, note, text = user_message([said], ZoneInfo("UTC")).blocks
+    assert isinstance(note, Text)
+    assert note.note
+    assert "a voice message, a sticker, which you cannot see" in note.text
+    assert text == Text(text="look")

@@ -21,6 +21,15 @@ def test_up_runs_web_two_workers_beat_and_what_keeps_processes(home: Path) -> No
     assert names == ["web", "worker-1", "worker-2", "processes", "beat"]
 
 
+def test_up_listens_to_platforms_that_bring_nothing(home: Path) -> None:
+    (home / "config.yaml").write_text("channels: {bot: {type: telegram, token_env: BOT_TOKEN}}")
+    settings = load_settings(read_environment({"HABAKKUK_HOME": str(home)}))
+
+    _, later = standard_processes(settings)
+
+    assert [spec.name for spec in later] == ["beat", "channels"]
+
+
 def test_a_worker_of_all_queues_has_as_many_threads_as_their_pools() -> None:
     command = worker("worker-1", WorkerPools()).command
 

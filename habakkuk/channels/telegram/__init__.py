@@ -1,0 +1,1 @@
+"""The Telegram channel: one bot over the Bot API, by long polling or a webhook."""

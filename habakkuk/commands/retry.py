@@ -1,0 +1,30 @@
+"""/retry: answer once more."""
+
+from __future__ import annotations
+
+from habakkuk.commands.contract import CommandContext, Words, command
+from habakkuk.conversations.store import chat, turns
+from habakkuk.conversations.types import Author, files_of
+
+
+def _again(context: CommandContext, _arguments: str) -> Words | None:
+    """Say the last message of a person again, when nothing is being answered."""
+    conversation = context.conversation
+    if _busy(context):
+        return None
+    last = chat.last_of_in(context.work, conversation.id, Author.USER)
+    return Words(last.body, files=tuple(files_of(last.data))) if last is not None else None
+
+
+@command("retry", words=_again)
+def retry(context: CommandContext, _arguments: str) -> str:
+    """Ask your last message again, as a turn of its own."""
+    if _busy(context):
+        return "Something is being answered here; /stop it first, or wait for its end."
+    return "There is no message to ask again."
+
+
+def _busy(context: CommandContext) -> bool:
+    here = context.conversation.session_id
+    found = turns.open_in(context.work, context.conversation.id)
+    return any(turn.session_id == here for turn in found)

@@ -1,0 +1,57 @@
+"""Copies of sessions: the same prompt and messages under new ids, so that caches still apply."""
+
+from __future__ import annotations
+
+from sqlalchemy import text
+
+from habakkuk.db.engine import Work
+
+# Where each turn begins, the latest first. What is copied has no turn of its own any more.
+_BEGINNINGS = text("""
+    SELECT min(m.seq) AS first, max(m.seq) AS last,
+           bool_or(t.id IS NOT NULL AND t.ended IS NULL) AS open
+    FROM messages m LEFT JOIN turns t ON t.id = m.job_id
+    WHERE m.session_id = :session_id GROUP BY m.job_id ORDER BY 1 DESC
+""")
+_SESSION = text("""
+    INSERT INTO sessions (id, conversation_id, agent, user_id, system_prompt, prompt_parts, model,
+                          effort, todo, title, title_source, forked_from)
+    SELECT :id, conversation_id, agent, user_id, system_prompt, prompt_parts, model,
+           effort, todo, title, title_source, id
+    FROM sessions WHERE id = :session_id
+""")
+# A step is unique within its job, so that the copies belong to jobs of their own.
+_MESSAGES = text("""
+    INSERT INTO messages (session_id, seq, job_id, step, role, blocks, meta, created)
+    SELECT :id, seq, :id || ':' || job_id, step, role, blocks, meta, created
+    FROM messages WHERE session_id = :session_id AND seq <= :last
+""")
+_COMPACTIONS = text("""
+    INSERT INTO compactions (session_id, seq, first_kept, request_seq, result_limit,
+                             transcript_length, summary, job_id, created)
+    SELECT :id, seq, first_kept, request_seq, result_limit,
+           transcript_length, summary, :id || ':' || job_id, created
+    FROM compactions
+    WHERE session_id = :session_id AND transcript_length <= :last AND first_kept <= :last
+""")
+
+
+def end_before(work: Work, session_id: str, turns: int) -> int | None:
+    """Return the last message before the latest finished `turns` turns; 0 for none at all.
+
+    None when there are not so many. Of a turn that is not finished nothing counts.
+    """
+    rows = work.execute(_BEGINNINGS, session_id=session_id)
+    finished = [row for row in rows if not row.open]
+    if turns > len(finished):
+        return None
+    if turns:
+        return int(finished[turns - 1].first) - 1
+    return int(finished[0].last) if finished else 0
+
+
+def copy(work: Work, session_id: str, made: str, last: int) -> None:
+    """Make the session `made` of the messages up to `last`, and what sums them up."""
+    work.execute(_SESSION, session_id=session_id, id=made)
+    work.execute(_MESSAGES, session_id=session_id, id=made, last=last)
+    work.execute(_COMPACTIONS, session_id=session_id, id=made, last=last)

@@ -1,0 +1,1 @@
+"""SQL of what comes in."""

@@ -1,0 +1,76 @@
+"""`habakkuk channels`: the accounts on chat platforms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from web.cli.terminal.opened import opened
+from web.cli.terminal.output import output_option, print_json, print_table, visible
+
+if TYPE_CHECKING:
+    from habakkuk.gateway.health import AccountHealth
+
+
+@click.group("channels")
+def command() -> None:
+    """Look at the accounts on chat platforms, try them, and begin anew."""
+
+
+@command.command("list")
+@output_option
+def list_channels(output: str) -> None:
+    """Show every account: how it is, and when its platform was heard last."""
+    with opened() as container:
+        accounts = container.channel_health.all()
+    if output == "json":
+        print_json(channels=[_as_json(one) for one in accounts])
+    elif accounts:
+        heads = ("ACCOUNT", "CHANNEL", "STATE", "HEARD", "MAY WRITE")
+        print_table(heads, [_cells(one) for one in accounts])
+        for one in accounts:
+            if one.reason:
+                click.echo(f"{visible(one.name)}: {visible(one.reason)}")
+    else:
+        click.echo("There are no accounts; docs/channels says how one is set up.")
+
+
+@command.command("test")
+@click.argument("name")
+def try_one(name: str) -> None:
+    """Ask a platform who the account is; nothing is sent to anybody."""
+    from habakkuk.core.errors import NotFound  # noqa: PLC0415 - not for --help
+
+    with opened() as container:
+        line = container.channels.line(name)
+        if line is None:
+            known = ", ".join(container.channels.names) or "none"
+            raise NotFound(f"there is no account {name!r}; the accounts are: {known}")
+        click.echo(f"{visible(name)}: {visible(line.adapter.check())}")
+
+
+@command.command("restart")
+@click.argument("name")
+def restart(name: str) -> None:
+    """Have an account's poller begin anew, whatever it waits for; nothing is lost."""
+    with opened() as container:
+        container.channel_health.restart(name)
+    click.echo(f"{visible(name)} begins anew within a few seconds; see: channels list")
+
+
+def _cells(account: AccountHealth) -> tuple[str, ...]:
+    heard = "" if account.heard is None else f"{account.heard:.0f} s ago"
+    allowed = f"{account.allowed} by id" if account.allowed else "nobody by id"
+    return account.name, account.channel, account.state.value, heard, allowed
+
+
+def _as_json(account: AccountHealth) -> dict[str, Any]:
+    return {
+        "name": account.name,
+        "channel": account.channel,
+        "state": account.state.value,
+        "reason": account.reason,
+        "heard_s": account.heard,
+        "allow_from": account.allowed,
+    }

@@ -23,6 +23,7 @@ from scripts.drills.recipes import (
     soak,
     stopping,
     storm,
+    telegram,
 )
 from scripts.drills.report import Plan, Result
 from scripts.drills.world import NotReady
@@ -42,6 +43,7 @@ RECIPES: Mapping[str, Recipe] = {
     "storm": storm.storm,
     "crowd": storm.crowd,
     "poison": poison.run,
+    "telegram": telegram.run,
     "soak": soak.run,
     "controls": controls.run,
 }

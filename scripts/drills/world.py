@@ -33,6 +33,7 @@ from tests.servers import PostgresServer, ValkeyServer
 START_SECONDS = 60.0
 TOOLSET = "scripts.drills.toolset"
 KEEPER = "scripts.drills.keeper"
+CHANNELS = "scripts.drills.channels"
 _CONFIG = """
 providers:
   drill: {{type: openai, base_url: "http://127.0.0.1:{port}/v1", api_key_env: DRILL_KEY}}
@@ -58,7 +59,8 @@ class Options:
     `web` and `worker` are variables of those processes; `forked` starts workers from a nursery;
     `turns` is how many turns a worker runs at once. `outside` adds beat, and the webhook channel
     with its platforms; `cutter` puts a proxy before PostgreSQL; `lease` is the length of leases in
-    seconds, 0 for the product's own.
+    seconds, 0 for the product's own. `channels` is more of config.yaml, with what it needs of
+    `variables`.
     """
 
     workers: int = 2
@@ -70,6 +72,8 @@ class Options:
     outside: bool = False
     cutter: bool = False
     lease: float = 0.0
+    channels: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 class World:
@@ -166,6 +170,16 @@ class World:
         self.await_true(self.records.kept, name, started)
         return started
 
+    def start_channels(self) -> Program | Fork:
+        """Start the process that listens to platforms; nobody waits for it."""
+        if self._closing:
+            raise NotReady("the drill ends")
+        if self._nursery is None:
+            return self._program("channels", (sys.executable, "-m", CHANNELS), {})
+        return self._nursery.start(
+            "channels", (), self.environment, self._log("channels"), CHANNELS
+        )
+
     def await_workers(self, *names: str) -> None:
         """Wait until these workers take jobs."""
         for name in names:
@@ -254,7 +268,7 @@ class World:
         server.execute(f"CREATE DATABASE {_DATABASE}")
         server.close()
         migrate(self.database_url)
-        channels = self.platforms.config if self.options.outside else ""
+        channels = self.platforms.config if self.options.outside else self.options.channels
         (self.home / "config.yaml").write_text(
             _CONFIG.format(port=self.model_port, turns=self.options.turns, channels=channels)
         )
@@ -314,6 +328,7 @@ class World:
             "REDIS_URL": self.valkey.url(),
             "DRILL_KEY": "key-of-the-fake-service",
             **self.platforms.variables,
+            **self.options.variables,
             **lease,
         }
 

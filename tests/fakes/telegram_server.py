@@ -89,8 +89,7 @@ class TelegramServer:
         self._poller = 0
         self._changed = threading.Condition()
         handler = type("Handler", (_Handler,), {"telegram": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
     def __enter__(self) -> Self:
@@ -250,6 +249,13 @@ class TelegramServer:
     def _editMessageText(self, asked: Mapping[str, Any]) -> Any:
         self._judge(asked)
         return True
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: object) -> None:
+        """Say nothing of callers that were killed."""
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -7,12 +7,11 @@ import importlib
 from habakkuk.bootstrap import build
 from habakkuk.core.config.settings import Settings
 
-# Celery finds these by name when it starts. Not what is run, its __main__ and our apps: that acts
-# at once.
+# Celery finds these by name when it starts. Not what is run, such as workers.worker: that would be
+# loaded twice.
 _FOUND_BY_NAME = (
     "billiard.dummy",
     "billiard.pool",
-    "celery.bin.celery",
     "celery.app.amqp",
     "celery.app.control",
     "celery.app.events",

@@ -17,7 +17,7 @@ from typing import ClassVar, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from habakkuk.core.errors import ChannelError, ConfigurationError
-from habakkuk.core.http import OutsideHttp
+from habakkuk.core.outside import OutsideHttp
 
 
 class AccountSettings(BaseModel):

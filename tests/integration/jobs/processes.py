@@ -6,7 +6,7 @@ import json
 import os
 from pathlib import Path
 
-from habakkuk.ops.processes import worker
+from habakkuk.ops import processes
 from scripts.drills.nursery import Fork, Nursery
 
 ROOT = Path(__file__).parents[3]
@@ -34,7 +34,7 @@ class Programs:
         }
 
     def worker(self, name: str, **environment: str) -> Fork:
-        options = worker(name).command[3:]
+        options = processes.worker(name).command[3:]
         variables = {**os.environ, "PYTHONPATH": str(ROOT), **self.environment, **environment}
         log = self._folder / f"{len(self._started)}.log"
         started = self._nursery.start(name, options, variables, log)

@@ -17,6 +17,7 @@ from habakkuk.core.config.schema import WorkerPools
 from habakkuk.core.config.settings import Settings, load_settings
 from habakkuk.core.errors import ConfigurationError
 from habakkuk.core.hardening import keep_files_closed
+from habakkuk.core.heap import use_one_heap
 from habakkuk.core.log import configure_logging
 from habakkuk.core.redaction import Redactor
 from habakkuk.jobs.host import JobSource
@@ -25,6 +26,7 @@ from workers.factory import make_celery
 
 def main(arguments: Sequence[str]) -> int:
     """Be a worker until told to end; return the exit code."""
+    use_one_heap()
     keep_files_closed()
     try:
         settings = load_settings()

@@ -1,7 +1,10 @@
-"""The Celery app of beat. It only sends what is due, by name, so it knows no tasks and no parts."""
+"""`python -m workers.beat`: only sends what is due, by name, so it knows no tasks and no parts."""
 
 from __future__ import annotations
 
+import sys
+from argparse import ArgumentParser
+from collections.abc import Sequence
 from typing import Any
 
 from celery import Celery, signals
@@ -17,6 +20,23 @@ _BEAT_SECONDS = 60.0
 # What is spent is summed up every few minutes. The rest is due once a day; as it is asked for as
 # often, a missed one does not cost a day.
 _MAINTAIN_SECONDS = 300.0
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Send until told to end; return the exit code."""
+    parser = ArgumentParser(prog="python -m workers.beat", allow_abbrev=False)
+    parser.add_argument("--state", required=True, help="the file that keeps what was sent when")
+    given = parser.parse_args(arguments)
+    forbid_inspection()
+    keep_files_closed()
+    signals.setup_logging.connect(_leave_logging)
+    try:
+        app = make_beat(load_settings())
+    except ConfigurationError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    app.Beat(schedule=given.state, quiet=True).run()
+    return 0
 
 
 def make_beat(settings: Settings) -> Celery:
@@ -43,7 +63,5 @@ def _leave_logging(**_: Any) -> None:
     """Exist: Celery leaves the logs alone when somebody answers this signal."""
 
 
-forbid_inspection()
-keep_files_closed()
-signals.setup_logging.connect(_leave_logging)
-celery = make_beat(load_settings())
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

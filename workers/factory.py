@@ -24,20 +24,18 @@ def make_celery(settings: Settings, build_source: Build, probe: str = "workers.p
         raise ConfigurationError("REDIS_URL is not set: workers wake up over Redis")
     app = Celery("habakkuk", set_as_current=False, amqp=BriskAMQP)
     app.conf.update(broker_settings(settings.redis_url))
-    app.conf.update(_worker_settings(settings))
+    app.conf.update(_worker_settings())
     _add_tasks(app, WorkerLife(app, settings, build_source, probe))
     return app
 
 
-def _worker_settings(settings: Settings) -> dict[str, Any]:
-    pools = settings.config.workers
+def _worker_settings() -> dict[str, Any]:
     return {
         # Late, for whoever reads the broker; what counts is the row. See docs/decisions.
         "task_acks_late": True,
         "task_reject_on_worker_lost": False,
         "worker_prefetch_multiplier": 1,
         "worker_pool": "threads",
-        "worker_concurrency": sum(getattr(pools, queue.value) for queue in Queue),
         "worker_enable_remote_control": False,
         "worker_cancel_long_running_tasks_on_connection_loss": False,
         "worker_redirect_stdouts": False,

@@ -87,7 +87,7 @@ class WorkerLife:
     def _connect(self) -> None:
         # Celery holds weak references unless told otherwise.
         signals.setup_logging.connect(self._leave_logging, weak=False)
-        signals.celeryd_init.connect(self._before, weak=False)
+        signals.celeryd_init.connect(self._expect_root, weak=False)
         signals.worker_init.connect(self._start, weak=False)
         signals.worker_shutting_down.connect(self._told_to_end, weak=False)
         signals.worker_shutdown.connect(self._wait_for_end, weak=False)
@@ -97,8 +97,7 @@ class WorkerLife:
     def _leave_logging(self, **_: Any) -> None:
         """Exist: Celery leaves the logs alone when somebody answers this signal."""
 
-    def _before(self, instance: Any, **_: Any) -> None:
-        instance.quiet = True
+    def _expect_root(self, **_: Any) -> None:
         # Containers run as root; messages carry nothing but ids, as JSON.
         warnings.filterwarnings("ignore", message=".*superuser privileges.*")
 
@@ -126,13 +125,9 @@ class WorkerLife:
             raise SystemExit(1) from error
 
     def _sizes(self) -> dict[str, int]:
-        """Return the slots of the queues that this worker was told to serve.
-
-        A queue such as `turns.node` has as many as `turns`.
-        """
+        """Return the slots of the queues that this worker was told to serve."""
         pools = self._settings.config.workers
-        names = self._app.amqp.queues.consume_from
-        return {name: getattr(pools, name.partition(".")[0]) for name in names}
+        return {name: pools.of(name) for name in self._app.amqp.queues.consume_from}
 
     def _start_canary(self, name: str) -> None:
         if self._settings.redis_url is None:

@@ -7,12 +7,12 @@ import importlib
 from habakkuk.bootstrap import build
 from habakkuk.core.config.settings import Settings
 
-# Celery finds these by name when it starts. Not what is run, its __main__ and our apps: that acts
-# at once.
+# Celery finds these by name when it starts, and some of ours are loaded at their first use. Not
+# what is run, such as workers.worker: that would be loaded twice.
 _FOUND_BY_NAME = (
+    "argparse",
     "billiard.dummy",
     "billiard.pool",
-    "celery.bin.celery",
     "celery.app.amqp",
     "celery.app.control",
     "celery.app.events",
@@ -35,6 +35,7 @@ _FOUND_BY_NAME = (
     "kombu.pidbox",
     "kombu.transport.redis",
     "dbm.dumb",
+    "habakkuk.core.fetch",
     "workers.factory",
 )
 

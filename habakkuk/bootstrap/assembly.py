@@ -31,7 +31,7 @@ from habakkuk.core.config.settings import Settings
 from habakkuk.core.cooldowns import SharedCooldowns
 from habakkuk.core.errors import ConfigurationError
 from habakkuk.core.failpoints import Failpoints
-from habakkuk.core.http import OutsideHttp
+from habakkuk.core.outside import OutsideHttp
 from habakkuk.core.redaction import Redactor
 from habakkuk.core.redis import RedisGate
 from habakkuk.db.cooperate import cooperate_with_gevent

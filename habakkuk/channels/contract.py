@@ -18,8 +18,8 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from habakkuk.core.errors import ChannelError, ConfigurationError
-from habakkuk.core.http import OutsideHttp
 from habakkuk.core.interrupt import Interrupt
+from habakkuk.core.outside import OutsideHttp
 
 
 class AccountSettings(BaseModel):

@@ -20,8 +20,8 @@ from habakkuk.channels.contract import (
 )
 from habakkuk.core.config.schema import ChannelConfig
 from habakkuk.core.errors import ConfigurationError
-from habakkuk.core.http import OutsideHttp
 from habakkuk.core.nearest import advice
+from habakkuk.core.outside import OutsideHttp
 
 _PACKAGE = "habakkuk.channels"
 # Accounts of what is no channel: the dashboard, the API and the command line.

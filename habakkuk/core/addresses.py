@@ -7,9 +7,16 @@ address inside an IPv6 one is unwrapped and looked at again.
 
 from __future__ import annotations
 
+import socket
+from collections.abc import Callable, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import Any
 
 Address = IPv4Address | IPv6Address
+# One row as socket.getaddrinfo returns it: family, kind, protocol, canonical name, address.
+AddressInfo = tuple[int, int, int, str, Any]
+Resolve = Callable[[str, int], Sequence[AddressInfo]]
+Connect = Callable[[socket.socket, Any], None]
 
 _DENIED_V4 = tuple(
     IPv4Network(net)
@@ -56,7 +63,36 @@ _DENIED_V6 = tuple(
 )
 _ISATAP = (0x0000_5EFE, 0x0200_5EFE)
 _DENIED_NAMES = ("localhost", "metadata", "metadata.google.internal", "instance-data")
+# For documentation only (RFC 5737), so no machine has it.
+_NOBODYS = "192.0.2.1"
 _DENIED_ZONES = (".localhost", ".local", ".internal", ".localdomain", ".home.arpa")
+
+
+def resolve_name(host: str, port: int) -> Sequence[AddressInfo]:
+    """Return a host's addresses as the system's resolver gives them. Raises OSError."""
+    try:
+        return socket.getaddrinfo(host, port, 0, socket.SOCK_STREAM)
+    except UnicodeError as error:
+        # Names with empty or overlong labels fail before the resolver is asked.
+        raise OSError(f"{host} is no host name") from error
+
+
+def is_of_this_machine(address: str) -> bool:
+    """Whether a network interface here has the address: a socket can be bound to no other.
+
+    False for all where the system lets sockets be bound to any, as some load balancers want.
+    """
+    return _can_bind(address) and not _can_bind(_NOBODYS)
+
+
+def _can_bind(address: str) -> bool:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as sock:
+            sock.bind((address, 0))
+    except OSError:
+        return False
+    return True
 
 
 def refusal(address: str) -> str | None:

@@ -13,52 +13,19 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import httpcore2
 import httpx2
 
-# One row as socket.getaddrinfo returns it: family, kind, protocol, canonical name, address.
-AddressInfo = tuple[int, int, int, str, Any]
-Resolve = Callable[[str, int], Sequence[AddressInfo]]
-Connect = Callable[[socket.socket, Any], None]
+from habakkuk.core.addresses import Connect, Resolve, resolve_name
+
 _Options = Iterable[tuple[Any, ...]]
 # Turns run 128 at once in a process: the library's default of 100 connections would make some wait.
 _KEPT_LINES = 32
 _KEPT_SECONDS = 55.0
-
-
-def resolve_name(host: str, port: int) -> Sequence[AddressInfo]:
-    """Return a host's addresses as the system's resolver gives them. Raises OSError."""
-    try:
-        return socket.getaddrinfo(host, port, 0, socket.SOCK_STREAM)
-    except UnicodeError as error:
-        # Names with empty or overlong labels fail before the resolver is asked.
-        raise OSError(f"{host} is no host name") from error
-
-
-# For documentation only (RFC 5737), so no machine has it.
-_NOBODYS = "192.0.2.1"
-
-
-def is_of_this_machine(address: str) -> bool:
-    """Whether a network interface here has the address: a socket can be bound to no other.
-
-    False for all where the system lets sockets be bound to any, as some load balancers want.
-    """
-    return _can_bind(address) and not _can_bind(_NOBODYS)
-
-
-def _can_bind(address: str) -> bool:
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    try:
-        with socket.socket(family, socket.SOCK_DGRAM) as sock:
-            sock.bind((address, 0))
-    except OSError:
-        return False
-    return True
 
 
 class Plug:

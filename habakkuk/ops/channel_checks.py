@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from habakkuk.channels.registry import Channels
 from habakkuk.core.config.settings import Settings
 from habakkuk.core.errors import ConfigurationError
-from habakkuk.core.http import OutsideHttp
+from habakkuk.core.outside import OutsideHttp
 from habakkuk.ops.findings import Finding, fail, ok, warn
 
 

@@ -24,6 +24,7 @@ from typing import NoReturn
 
 from habakkuk.core.config.environment import replace_environment
 from habakkuk.core.errors import HabakkukError
+from habakkuk.core.heap import give_back, use_one_heap
 from habakkuk.ops.spawn import Program
 from habakkuk.ops.tether import tie_to
 
@@ -59,6 +60,7 @@ class Forks:
         """Begin to `load`; it may leave neither a thread nor a connection behind."""
         self._load = load
         self._failure: BaseException | None = None
+        use_one_heap()
         self._loading: threading.Thread | None = threading.Thread(target=self._run, name="loading")
         self._loading.start()
 
@@ -95,6 +97,7 @@ class Forks:
             # The collector writes into what it looks at, and a page that is written is a copy.
             gc.collect()
             gc.freeze()
+            give_back()
         if isinstance(self._failure, HabakkukError):
             raise self._failure
         if self._failure is not None:

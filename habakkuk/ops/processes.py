@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from habakkuk.channels.registry import polled
-from habakkuk.core.config.schema import WorkerPools
 from habakkuk.core.config.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -41,19 +40,16 @@ def web() -> ProcessSpec:
     return ProcessSpec("web", (sys.executable, "-m", "gunicorn", *options, "web:create_app()"))
 
 
-def worker(name: str, pools: WorkerPools, queues: tuple[str, ...] = QUEUES) -> ProcessSpec:
-    """Return a worker for some queues; as many threads as their pools take together."""
-    slots = sum(getattr(pools, queue) for queue in queues)
-    options = ("-P", "threads", "-c", str(slots), "-Q", ",".join(queues), "-n", f"{name}@%h")
-    quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat")
-    return ProcessSpec(name, (*_celery("app", "worker"), *options, *quiet), preloaded=True)
+def worker(name: str, queues: tuple[str, ...] = QUEUES) -> ProcessSpec:
+    """Return a worker for some queues."""
+    options = ("--name", name, "--queues", ",".join(queues))
+    return ProcessSpec(name, (sys.executable, "-m", "workers.worker", *options), preloaded=True)
 
 
 def beat(home: Path) -> ProcessSpec:
     """Return the process of the fixed cadences; inside a worker it would outlive a kill."""
-    state = str(home / "beat-schedule")
-    command = (*_celery("beat", "beat"), "-s", state, "--pidfile=")
-    return ProcessSpec("beat", command, preloaded=True)
+    options = ("--state", str(home / "beat-schedule"))
+    return ProcessSpec("beat", (sys.executable, "-m", "workers.beat", *options), preloaded=True)
 
 
 def keeper() -> ProcessSpec:
@@ -84,11 +80,6 @@ def standard_processes(
 
     First the processes that serve, then those that nobody waits for.
     """
-    pools = settings.config.workers
-    workers = (worker(f"worker-{number}", pools) for number in range(1, WORKERS + 1))
+    workers = (worker(f"worker-{number}") for number in range(1, WORKERS + 1))
     listening = (channels(),) if polled(settings.config.channels) else ()
     return (web(), *workers, keeper()), (beat(settings.home), *listening)
-
-
-def _celery(app: str, command: str) -> tuple[str, ...]:
-    return (sys.executable, "-m", "celery", "-A", f"workers.{app}:celery", command)

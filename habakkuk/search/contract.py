@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from habakkuk.core.http import OutsideHttp
 from habakkuk.core.interrupt import Interrupt
+from habakkuk.core.outside import OutsideHttp
 
 MOST_RESULTS = 20
 LONGEST_QUERY = 400  # characters; more is refused by some of the services

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from habakkuk.core.clock import Clock
 from habakkuk.core.config.searching import SearchBackendConfig, SearchConfig
 from habakkuk.core.cooldowns import SharedCooldowns
-from habakkuk.core.http import OutsideHttp
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.log import get_logger
+from habakkuk.core.outside import OutsideHttp
 from habakkuk.core.redis import RedisGate
 from habakkuk.search.contract import (
     Access,

@@ -15,7 +15,7 @@ from urllib.parse import quote_plus
 
 from habakkuk.core.config.schema import SecretConfig
 from habakkuk.core.errors import ToolError
-from habakkuk.core.http import HttpRefused, checked_url
+from habakkuk.core.http import HttpRefused
 from habakkuk.core.log import get_logger
 
 _log = get_logger("tools.secrets")
@@ -80,6 +80,9 @@ class Secrets:
         return f"[secret:{self._names[match.lastindex - 1]}]"
 
     def _for_url(self, name: str, tool: str, agent: str, url: str) -> str:
+        # It brings httpx2, which the web process does without.
+        from habakkuk.core.fetch import checked_url  # noqa: PLC0415 - see above
+
         secret, value = self._allowed(name, tool, agent)
         try:
             # The reading by which it is called, or another part of it could pass for the host.

@@ -8,8 +8,8 @@ from typing import Protocol
 
 from habakkuk.conversations.todo import TodoList
 from habakkuk.core.failpoints import Failpoints
-from habakkuk.core.http import OutsideHttp
 from habakkuk.core.interrupt import Interrupt
+from habakkuk.core.outside import OutsideHttp
 from habakkuk.documents.reader import Documents
 from habakkuk.llm.media.images import Images
 from habakkuk.llm.types import ToolSpec

@@ -24,7 +24,7 @@ _EXPIRY_SECONDS = 100.0
 _STREAMS = "hab:1:ev:*"
 _WAITING = "SELECT count(*) AS n FROM jobs WHERE state = 'waiting'"
 _RUNNING = "SELECT count(*) AS n FROM jobs WHERE state = 'running'"
-_OURS = ("web", "workers", "beat")
+_OURS = ("web", "workers", "processes", "beat")
 
 
 def memory_mb(stage: Stage) -> dict[str, float] | None:

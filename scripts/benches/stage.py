@@ -138,6 +138,7 @@ class Stage:
             "workers": [pid for name, pid in pids.items() if name.startswith("worker-")],
             "postgresql": [pids["postgresql"]],
             "valkey": [pids["valkey"]],
+            "processes": [pids["processes"]],
             "beat": [pids["beat"]],
         }
 

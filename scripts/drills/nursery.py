@@ -29,11 +29,8 @@ from typing import Any
 
 from habakkuk.ops.processes import ROOT
 
-# What a worker imports by itself, but not `workers.app`: that reads the environment at once.
+# What a worker imports by itself.
 _MODULES = (
-    "celery.__main__",
-    "celery.bin.celery",
-    "celery.bin.worker",
     "celery.apps.worker",
     "celery.worker.autoscale",
     "celery.worker.components",

@@ -17,13 +17,12 @@ from typing import Any, Self
 
 from habakkuk.accounts.service import Accounts
 from habakkuk.accounts.types import Scope
-from habakkuk.core.config.schema import WorkerPools
 from habakkuk.db.engine import Database
 from habakkuk.db.migrate import migrate
 from habakkuk.ops import processes
 from scripts.drills.accounts import Platforms
 from scripts.drills.nursery import Fork, Nursery
-from scripts.drills.worker import after_the_app
+from scripts.drills.worker import after_the_module
 from scripts.harness.environment import plain_environment
 from scripts.harness.http import Api, Cut
 from scripts.harness.programs import Program, free_port
@@ -139,8 +138,8 @@ class World:
 
     def start_worker(self, name: str, **variables: str) -> Program | Fork:
         """Start a worker for every queue and return at once."""
-        spec = processes.worker(name, WorkerPools(turns=self.options.turns))
-        arguments = tuple(after_the_app(spec.command))
+        spec = processes.worker(name)
+        arguments = after_the_module(spec.command)
         added = {**spec.variables, **self.options.worker, **variables}
         if self._closing:
             raise NotReady("the drill ends")

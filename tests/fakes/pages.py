@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from habakkuk.core.http import OutsideHttp
-from habakkuk.core.lines import AddressInfo, is_of_this_machine
+from habakkuk.core.addresses import AddressInfo, is_of_this_machine
+from habakkuk.core.outside import OutsideHttp
 
 PUBLIC = "93.184.216.34"
 _HEAD_LIMIT = 65_536

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from habakkuk.core.http import OutsideHttp
+from habakkuk.core.outside import OutsideHttp
 from tests.fakes.pages import PUBLIC, FakeNetwork
 
 _CERTIFICATE = Path(__file__).with_name("tls") / "loopback.pem"

@@ -9,8 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from habakkuk.core.http import HttpFailed, HttpRefused, Limits, OutsideHttp
+from habakkuk.core.http import HttpFailed, HttpRefused, Limits
 from habakkuk.core.interrupt import Interrupt
+from habakkuk.core.outside import OutsideHttp
 from tests.fakes.pages import PUBLIC, FakeNetwork, PageServer, redirect
 from tests.security import targets
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from habakkuk.agent.turn import TurnHandler
+from habakkuk.core.addresses import is_of_this_machine
 from habakkuk.core.http import HttpRefused, Limits
 from habakkuk.core.interrupt import Interrupt
-from habakkuk.core.lines import is_of_this_machine
 from tests.fakes.model_server import ModelServer
 from tests.fakes.pages import PUBLIC, FakeNetwork
 from tests.fakes.stack import Stack

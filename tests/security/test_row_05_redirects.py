@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from habakkuk.core.http import HttpFailed, HttpRefused, Limits, OutsideHttp
+from habakkuk.core.http import HttpFailed, HttpRefused, Limits
 from habakkuk.core.interrupt import Interrupt
+from habakkuk.core.outside import OutsideHttp
 from tests.fakes.pages import PUBLIC, FakeNetwork, PageServer, redirect, response
 
 

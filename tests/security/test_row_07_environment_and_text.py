@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from habakkuk.core.http import HttpRefused, Limits, checked_url
+from habakkuk.core.fetch import checked_url
+from habakkuk.core.http import HttpRefused, Limits
 from habakkuk.core.interrupt import Interrupt
 from tests.fakes.pages import PUBLIC, FakeNetwork, PageServer, response
 from tests.security import targets

@@ -13,8 +13,9 @@ import pytest
 from habakkuk.channels.contract import Account, NotSent, OutboundMessage
 from habakkuk.channels.webhook.adapter import WebhookAdapter
 from habakkuk.channels.webhook.manifest import WebhookSettings
-from habakkuk.core.http import HttpFailed, HttpRefused, Limits, OutsideHttp, Request
+from habakkuk.core.http import HttpFailed, HttpRefused, Limits, Request
 from habakkuk.core.interrupt import Interrupt
+from habakkuk.core.outside import OutsideHttp
 from tests.fakes.pages import PUBLIC, FakeNetwork, PageServer, redirect, response
 from tests.security.door import Served
 from tests.security.posted import SECRET
@@ -46,7 +47,7 @@ _CLIENTS = {
 }
 # The client itself; providers, whose addresses are the operator's own (blueprint §13); and the
 # command line and `up`, which ask servers of this machine that they started.
-_ALLOWED = ("habakkuk/core/http.py", "habakkuk/core/lines.py", "habakkuk/llm/")
+_ALLOWED = ("habakkuk/core/fetch.py", "habakkuk/core/lines.py", "habakkuk/llm/")
 _OF_THIS_MACHINE = ("habakkuk/ops/", "web/cli/")
 _PROGRAMS = re.compile(r"""["'](?:/usr/bin/)?(?:curl|wget|nc|ncat|telnet|ftp|aria2c|lynx)["']""")
 _BY_NAME = re.compile(r"""(?:import_module|__import__)\(\s*["'](\w[\w.]*)["']""")

@@ -21,8 +21,9 @@ from habakkuk.channels.contract import (
 from habakkuk.channels.webhook import wire
 from habakkuk.channels.webhook.manifest import MANIFEST, WebhookSettings
 from habakkuk.channels.webhook.signature import ID, Signer
-from habakkuk.core.http import Fetched, HttpFailed, HttpRefused, Limits, OutsideHttp, Request
+from habakkuk.core.http import Fetched, HttpFailed, HttpRefused, Limits, Request
 from habakkuk.core.interrupt import Interrupt
+from habakkuk.core.outside import OutsideHttp
 from habakkuk.core.retry_after import seconds_of
 
 # Shorter than what a stopping process may take: a send that has begun is finished.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from io import StringIO
 from pathlib import Path
 from typing import Any, get_args
@@ -40,6 +41,8 @@ def load_config(path: Path) -> Config:
     return parse_config(raw, path.name)
 
 
+# A fork of `up` finds there what that has read: reading it again would write 3 MB of shared pages.
+@lru_cache(maxsize=1)
 def parse_config(raw: bytes, name: str) -> Config:
     """Return the configuration in `raw`; `name` is what errors call the file."""
     tree = _parse_yaml(raw, name)

@@ -183,6 +183,10 @@ class WorkerPools(_Section):
     schedules: Slots = 8
     maintenance: Slots = 4
 
+    def of(self, queue: str) -> int:
+        """Return the slots of a queue; one such as `turns.node` has as many as `turns`."""
+        return int(getattr(self, queue.partition(".")[0]))
+
 
 class CommandLimits(_Section):
     """What the commands of agents may take; null sets no limit beside the system's own.

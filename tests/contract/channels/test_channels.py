@@ -21,7 +21,7 @@ from habakkuk.channels.contract import (
 from habakkuk.channels.registry import Adapter, Channels, manifests
 from habakkuk.core.config.schema import ChannelConfig
 from habakkuk.core.errors import ConfigurationError
-from habakkuk.core.http import OutsideHttp
+from habakkuk.core.outside import OutsideHttp
 from tests.contract.channels.samples import SAMPLES, Sample
 from tests.fakes.platform import DROP_AFTER, DROP_BEFORE, Plan, refuse
 

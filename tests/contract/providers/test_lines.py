@@ -13,15 +13,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from habakkuk.core.addresses import AddressInfo
 from habakkuk.core.errors import Forbidden
-from habakkuk.core.lines import (
-    AddressInfo,
-    Call,
-    Calls,
-    LineBackend,
-    LineTransport,
-    Plug,
-)
+from habakkuk.core.lines import Call, Calls, LineBackend, LineTransport, Plug
 from habakkuk.llm.transport import line_client, line_transport
 from tests.fakes.model_server import ModelServer
 

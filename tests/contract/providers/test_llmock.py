@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -24,6 +25,8 @@ from habakkuk.llm.types import Finished, LlmRequest, Message, ModelRef, Role, Te
 from scripts.harness.programs import free_port
 from tests.fakes.stack import until
 
+# It lives apart: what it brings, the product would load.
+_PYTHON = str(Path(sys.prefix) / "tools" / "bin" / "python")
 CALLS = 25
 FAULTS = [
     *("--error-rate", "429=0.1", "--error-rate", "500=0.08", "--error-rate", "529=0.05"),
@@ -43,7 +46,7 @@ MODELS = {
 def opponent() -> Iterator[str]:
     """The server's address."""
     port = free_port()
-    command = [sys.executable, "-m", "llmock.cli", "serve", "--port", str(port), *FAULTS]
+    command = [_PYTHON, "-m", "llmock.cli", "serve", "--port", str(port), *FAULTS]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         address = f"http://127.0.0.1:{port}"
@@ -95,7 +98,7 @@ def test_a_foreign_judge_finds_nothing_wrong_with_how_faults_are_met(opponent: s
         answered = list(pool.map(lambda job: ask(router, *job), jobs))
     registry.close()
     judged = subprocess.run(
-        [sys.executable, "-m", "llmock.cli", "report", "--url", opponent, "--json"],
+        [_PYTHON, "-m", "llmock.cli", "report", "--url", opponent, "--json"],
         capture_output=True,
         text=True,
         check=False,

@@ -6,8 +6,9 @@ import json
 
 from hypothesis import strategies as st
 
-from habakkuk.core.http import Fetched, Limits, OutsideHttp, Request
+from habakkuk.core.http import Fetched, Limits, Request
 from habakkuk.core.interrupt import Interrupt
+from habakkuk.core.outside import OutsideHttp
 from habakkuk.search.contract import Access, Ask, SearchFailed
 from habakkuk.search.registry import kinds
 

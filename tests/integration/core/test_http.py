@@ -11,8 +11,9 @@ from functools import partial
 
 import pytest
 
-from habakkuk.core.http import HttpFailed, HttpRefused, Limits, OutsideHttp
+from habakkuk.core.http import HttpFailed, HttpRefused, Limits
 from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
+from habakkuk.core.outside import OutsideHttp
 from tests.fakes.pages import PUBLIC, FakeNetwork, PageServer, Seen, page_server, response
 
 URL = "http://site.example/"

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from habakkuk.core.config.schema import WorkerPools
 from habakkuk.ops import processes
 from tests.integration.deploy.compose import ROOT, own, services
 
@@ -39,7 +38,7 @@ def test_each_queue_has_a_worker_that_runs_what_up_runs(found: dict[str, dict[st
     workers = {name for name in found if name.startswith("worker-")}
     assert workers == {f"worker-{queue}" for queue in processes.QUEUES}
     for queue in processes.QUEUES:
-        spec = processes.worker(queue, WorkerPools(), (queue,))
+        spec = processes.worker(queue, (queue,))
         assert found[f"worker-{queue}"]["command"] == in_container(spec)
 
 

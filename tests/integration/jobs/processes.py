@@ -6,6 +6,7 @@ import json
 import os
 from pathlib import Path
 
+from habakkuk.ops import processes
 from scripts.drills.nursery import Fork, Nursery
 
 ROOT = Path(__file__).parents[3]
@@ -33,11 +34,10 @@ class Programs:
         }
 
     def worker(self, name: str, **environment: str) -> Fork:
-        options = ("-P", "threads", "-c", "236", "-n", f"{name}@%h")
-        quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat")
+        options = processes.worker(name).command[3:]
         variables = {**os.environ, "PYTHONPATH": str(ROOT), **self.environment, **environment}
         log = self._folder / f"{len(self._started)}.log"
-        started = self._nursery.start(name, ("worker", *options, *quiet), variables, log)
+        started = self._nursery.start(name, options, variables, log)
         self._started.append(started)
         return started
 

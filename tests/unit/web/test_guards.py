@@ -134,15 +134,15 @@ def test_every_answer_carries_the_headers_of_safety(app: Flask) -> None:
     assert "Access-Control-Allow-Origin" not in answer.headers
 
 
-def test_the_web_process_loads_no_model_sdk_and_no_worker() -> None:
+def test_the_web_process_loads_no_model_sdk_no_worker_and_no_http_client() -> None:
     program = (
         "import sys, web.application\n"
-        "print([m for m in ('openai', 'anthropic', 'celery', 'workers') if m in sys.modules])"
+        "print({'openai', 'anthropic', 'celery', 'workers', 'httpx2', 'anyio'} & {*sys.modules})"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    assert done.stdout.strip() == "[]"
+    assert done.stdout.strip() == "set()"
 
 
 def test_the_package_alone_loads_no_flask() -> None:

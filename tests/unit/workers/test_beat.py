@@ -13,8 +13,9 @@ ROOT = Path(__file__).parents[3]
 # In a process of its own: an app listens to Celery's signals for good.
 _BEAT = """
 import json, sys
-from workers.beat import celery
-due = [entry["task"] for entry in celery.conf.beat_schedule.values()]
+from habakkuk.core.config.settings import load_settings
+from workers.beat import make_beat
+due = [entry["task"] for entry in make_beat(load_settings()).conf.beat_schedule.values()]
 print(json.dumps([due, sorted(sys.modules)]))
 """
 _WORKER = """

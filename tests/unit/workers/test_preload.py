@@ -71,5 +71,15 @@ def test_what_only_others_use_is_not(loaded: dict[str, Any]) -> None:
     assert not others & set(loaded["modules"])
 
 
-def test_the_apps_are_left_to_the_forks(loaded: dict[str, Any]) -> None:
-    assert not {"workers.app", "workers.beat"} & set(loaded["modules"])
+def test_what_is_run_is_left_to_the_forks(loaded: dict[str, Any]) -> None:
+    run = {"workers.worker", "workers.beat", "workers.processes"}
+    assert not run & set(loaded["modules"])
+
+
+def test_nothing_of_the_developers_tools_is(loaded: dict[str, Any]) -> None:
+    found = {"rich", "yaml"} & set(loaded["modules"])
+    assert not found, "libraries load these where they are: rm -rf .venv && .ci/setup"
+
+
+def test_no_command_line_of_celery_is_loaded(loaded: dict[str, Any]) -> None:
+    assert not {"celery.bin.base", "click_repl", "prompt_toolkit"} & set(loaded["modules"])

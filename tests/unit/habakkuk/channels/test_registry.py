@@ -11,7 +11,7 @@ import pytest
 from habakkuk.channels.registry import Channels, manifests
 from habakkuk.core.config.schema import ChannelConfig
 from habakkuk.core.errors import ConfigurationError
-from habakkuk.core.http import OutsideHttp
+from habakkuk.core.outside import OutsideHttp
 
 
 def channels(name: str = "phone", **settings: Any) -> Channels:

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from habakkuk.core.config.environment import read_environment
-from habakkuk.core.config.schema import WorkerPools
 from habakkuk.core.config.settings import load_settings
 from habakkuk.ops.processes import local_model, standard_processes, worker
 
@@ -30,29 +29,13 @@ def test_up_listens_to_platforms_that_bring_nothing(home: Path) -> None:
     assert [spec.name for spec in later] == ["beat", "channels"]
 
 
-def test_a_worker_of_all_queues_has_as_many_threads_as_their_pools() -> None:
-    command = worker("worker-1", WorkerPools()).command
+def test_a_worker_works_for_all_queues_unless_told_which() -> None:
+    everything = worker("worker-1").command
+    one = worker("turns-1", ("turns",)).command
 
-    assert option(command, "-c") == "236"
-    assert option(command, "-Q") == "turns,subturns,deliveries,schedules,maintenance"
-    assert option(command, "-P") == "threads"
-
-
-def test_a_worker_of_one_queue_has_the_threads_of_its_pool() -> None:
-    command = worker("turns-1", WorkerPools(turns=12), ("turns",)).command
-
-    assert option(command, "-c") == "12"
-    assert option(command, "-Q") == "turns"
-
-
-def test_no_worker_carries_beat(home: Path) -> None:
-    settings = load_settings(read_environment({"HABAKKUK_HOME": str(home)}))
-
-    serving, _ = standard_processes(settings)
-    commands = [spec.command for spec in serving if "worker" in spec.name]
-
-    assert len(commands) == 2
-    assert all("-B" not in command and "--beat" not in command for command in commands)
+    assert option(everything, "--name") == "worker-1"
+    assert option(everything, "--queues") == "turns,subturns,deliveries,schedules,maintenance"
+    assert option(one, "--queues") == "turns"
 
 
 def test_web_opens_no_control_socket(home: Path) -> None:

@@ -29,7 +29,7 @@ from habakkuk.channels.telegram.client import Client, Lost, Refused
 from habakkuk.channels.telegram.format import Formatted, render, shown_length
 from habakkuk.channels.telegram.manifest import MANIFEST, TelegramSettings
 from habakkuk.core.errors import ChannelError, ConfigurationError
-from habakkuk.core.http import OutsideHttp
+from habakkuk.core.outside import OutsideHttp
 from habakkuk.core.text import shorten
 
 _TOKEN = re.compile(r"([0-9]{1,20}):[A-Za-z0-9_-]{3,200}")

@@ -10,7 +10,7 @@ import pytest
 from habakkuk.channels.contract import Account
 from habakkuk.channels.telegram.adapter import TelegramAdapter
 from habakkuk.channels.telegram.manifest import TelegramSettings
-from habakkuk.core.http import OutsideHttp
+from habakkuk.core.outside import OutsideHttp
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 
 

@@ -14,7 +14,7 @@ from habakkuk.channels.registry import Adapter, Channels
 from habakkuk.channels.telegram.client import _BEFORE_SENDING
 from habakkuk.core.config.schema import ChannelConfig
 from habakkuk.core.errors import ConfigurationError
-from habakkuk.core.http import OutsideHttp
+from habakkuk.core.outside import OutsideHttp
 
 _TOKEN = "123456789:AAbot-token_of-nobody-000000000000001"
 _HOOKED = {"webhook_secret_env": "HOOK", "username": "hab_bot"}

@@ -108,6 +108,19 @@ def test_too_much_is_said_once_and_dropped(rooms: Rooms) -> None:
     assert len(room.rows("deliveries")) == 5
 
 
+def test_after_the_minute_a_sender_is_read_again(rooms: Rooms) -> None:
+    room = rooms("messages_per_minute: 1")
+    fates = [room.say("hello").fate for _ in range(2)]
+    assert fates == [Fate.ACCEPTED, Fate.IGNORED]
+    gate = room.stack.container.redis
+    assert gate is not None
+    (key,) = gate.call(lambda client: list(client.scan_iter("hab:1:said_*")))
+    assert 0 < gate.call(lambda client: client.pttl(key)) <= 60_000
+    # As the end of the minute does.
+    gate.call(lambda client: client.delete(key))
+    assert room.say("hello").fate is Fate.ACCEPTED
+
+
 def test_without_a_limit_nothing_is_counted(rooms: Rooms) -> None:
     room = rooms("messages_per_minute: null")
     assert {room.say("hello", chat=f"{n}").fate for n in range(40)} == {Fate.ACCEPTED}

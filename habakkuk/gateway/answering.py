@@ -90,15 +90,19 @@ class Answering:
         return question if fits and inbound.user.decides_for(question.user_id) else None
 
     @staticmethod
-    def notice(work: Work, inbound: Inbound, conversation_id: str) -> NewChatMessage | None:
-        """Return what to say of a message that waits behind something open; None for nothing."""
-        if approvals.open_in(work, conversation_id, 0):
-            said = _WAITS
-        elif questions.open_in(work, conversation_id) is not None:
-            said = _WAITS_FOR_WORDS
-        else:
+    def notice(work: Work, inbound: Inbound, admitted: Admitted) -> NewChatMessage | None:
+        """Return what to say of a message that waits behind something open; None for nothing.
+
+        Its own turn may have begun and asked by now: it does not wait for that.
+        """
+        conversation, turn = admitted.conversation_id, admitted.turn_id
+        asked = approvals.open_in(work, conversation, 0)
+        if any(approval.turn_id != turn for approval in asked):
+            return rows.notice_row(inbound, _WAITS)
+        found = questions.open_in(work, conversation)
+        if found is None or found[0].turn_id == turn:
             return None
-        return rows.notice_row(inbound, said)
+        return rows.notice_row(inbound, _WAITS_FOR_WORDS)
 
 
 def done(answer: Answer, tool: str) -> str:

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from habakkuk.accounts.service import Accounts
+from habakkuk.accounts.types import Role
 from habakkuk.channels.contract import Edit, Event, InboundMessage, Press, RawRequest, Source
 from habakkuk.channels.registry import Channels, Line
 from habakkuk.core.config.schema import RouteConfig
-from habakkuk.core.errors import ConfigurationError, NotFound, Unavailable, UserError
+from habakkuk.core.errors import ConfigurationError, Forbidden, NotFound, Unavailable, UserError
 from habakkuk.core.log import get_logger
 from habakkuk.core.text import clean, shorten
 from habakkuk.db.engine import Database
@@ -31,6 +32,7 @@ _CLOSED_SECONDS = 300.0
 _LONGEST_NAME = 60
 # What frames the name in a message: nobody may end the frame by their name.
 _FRAME = str.maketrans("", "", "[]")
+_VIEWER = "you may read on this server, but not write; its owner can change that"
 _UNREADABLE = "I cannot read {what} yet. Please write what you want to say."
 
 
@@ -149,6 +151,8 @@ class Intake:
 
     def _message(self, line: Line, message: InboundMessage, cursor: Cursor | None) -> Received:
         inbound = self._inbound(line, message, cursor)
+        if inbound.user.role is Role.VIEWER:
+            raise Forbidden(_VIEWER)
         admitted = self._gateway.admit(inbound)
         self._gateway.tell_what_it_waits_for(inbound, admitted)
         fate = Fate.DUPLICATE if admitted.duplicate else Fate.ACCEPTED

@@ -128,7 +128,7 @@ class Gateway:
         if admitted.turn_id is None or admitted.duplicate or admitted.answers:
             return
         with self._database.transaction() as work:
-            row = self._answering.notice(work, inbound, admitted.conversation_id)
+            row = self._answering.notice(work, inbound, admitted)
             if row is not None:
                 addresses.lock_by_id(work, admitted.conversation_id)
                 chat.add(work, admitted.conversation_id, row)

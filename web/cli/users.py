@@ -77,6 +77,23 @@ def set_role(name: str, role: str) -> None:
     click.echo(f"{visible(user.name)} is a {user.role} now.")
 
 
+@command.command("link")
+@click.argument("name")
+@click.argument("account")
+@click.argument("sender")
+def link(name: str, account: str, sender: str) -> None:
+    """Make SENDER, an id on the channel account ACCOUNT, this person."""
+    from habakkuk.core.errors import NotFound  # noqa: PLC0415 - not for --help
+
+    with opened() as container:
+        channels = container.settings.config.channels
+        if account not in channels:
+            raise NotFound(f"there is no account {account!r} in config.yaml")
+        user = container.accounts.find(name)
+        container.accounts.link(channels[account].type, account, sender, user)
+    click.echo(f"{visible(sender)} on {visible(account)} is {visible(user.name)} from now on.")
+
+
 @command.command("remove")
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Do not ask.")

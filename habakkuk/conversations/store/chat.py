@@ -77,8 +77,11 @@ _REPLACE_BODY = text("""
     UPDATE chat_messages SET body = :body
     WHERE conversation_id = :conversation_id AND seq = :seq AND state = 'queued'
 """)
-_LAST_OF = text(f"""
-    SELECT {_COLUMNS} FROM chat_messages
+# As it reads by now: its writer may have corrected it since.
+_LAST_OF = text("""
+    SELECT conversation_id, seq, author, kind, coalesce(data ->> 'corrected', body) AS body, data,
+           state, turn_id, created
+    FROM chat_messages
     WHERE conversation_id = :conversation_id AND author = :author AND kind = 'message'
       AND state <> 'withdrawn' ORDER BY seq DESC LIMIT 1
 """)

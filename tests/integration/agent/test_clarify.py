@@ -76,6 +76,18 @@ def test_a_message_of_that_very_moment_is_no_answer(stack: Stack) -> None:
     assert stack.reply(early).body == "echo: by the way"
 
 
+def test_a_message_does_not_wait_for_what_its_own_turn_asks(stack: Stack) -> None:
+    """The turn may ask before its intake gets round to saying what waits."""
+    stack.start()
+    inbound = Inbound(
+        Address("web", "web", "c"), stack.owner, f"{_call()} paint", "api", attended=True
+    )
+    admitted = stack.container.gateway.admit(inbound)
+    _asked(stack, admitted)
+    stack.container.gateway.tell_what_it_waits_for(inbound, admitted)
+    assert [row for row in stack.rows(admitted) if row.kind is ChatKind.NOTICE] == []
+
+
 def test_an_answer_that_comes_again_is_the_same(stack: Stack) -> None:
     stack.start()
     admitted = _say(stack)

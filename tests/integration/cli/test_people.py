@@ -88,3 +88,16 @@ def test_a_token_is_made_for_somebody(stack: Stack, run: Run) -> None:
     assert "vera" in run("tokens", "list").stdout
     refused = run("tokens", "create", "t", "--user", "vera", "--scope", "admin")
     assert refused.exit_code == 1
+
+
+def test_an_id_of_a_channel_is_made_a_person(stack: Stack, run: Run) -> None:
+    config = stack.home / "config.yaml"
+    config.write_text(config.read_text() + "channels: {phone: {type: webhook, secret_env: S}}\n")
+    accounts = stack.container.accounts
+    before = accounts.of_identity("webhook", "phone", "4711", "Mary")
+    result = run("users", "link", "owner", "phone", "4711")
+    assert result.stdout == "4711 on phone is owner from now on.\n"
+    assert accounts.of_identity("webhook", "phone", "4711", "Mary") == stack.owner != before
+    refused = run("users", "link", "owner", "elsewhere", "4711")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "'elsewhere'" in refused.stderr

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
+from habakkuk.accounts.types import Role
 from habakkuk.channels.contract import Source
 from habakkuk.gateway.intake import Fate
 from habakkuk.gateway.types import Cursor
@@ -109,6 +108,19 @@ def test_too_much_is_said_once_and_dropped(rooms: Rooms) -> None:
     assert len(room.rows("deliveries")) == 5
 
 
+def test_after_the_minute_a_sender_is_read_again(rooms: Rooms) -> None:
+    room = rooms("messages_per_minute: 1")
+    fates = [room.say("hello").fate for _ in range(2)]
+    assert fates == [Fate.ACCEPTED, Fate.IGNORED]
+    gate = room.stack.container.redis
+    assert gate is not None
+    (key,) = gate.call(lambda client: list(client.scan_iter("hab:1:said_*")))
+    assert 0 < gate.call(lambda client: client.pttl(key)) <= 60_000
+    # As the end of the minute does.
+    gate.call(lambda client: client.delete(key))
+    assert room.say("hello").fate is Fate.ACCEPTED
+
+
 def test_without_a_limit_nothing_is_counted(rooms: Rooms) -> None:
     room = rooms("messages_per_minute: null")
     assert {room.say("hello", chat=f"{n}").fate for n in range(40)} == {Fate.ACCEPTED}
@@ -199,7 +211,19 @@ def test_people_are_told_in_their_chat_what_is_refused(rooms: Rooms) -> None:
     assert len(room.rows("channel_state")) == 1
 
 
-def test_a_limit_is_open_when_redis_is_away(rooms: Rooms, tmp_path: Path) -> None:
+def test_who_may_only_read_does_not_write(rooms: Rooms) -> None:
+    room = rooms()
+    room.say("hello")
+    accounts = room.stack.container.accounts
+    person = accounts.known("webhook", "chat", "alice")
+    assert person is not None
+    accounts.set_role(person.name, Role.VIEWER)
+    received = room.say("hello")
+    assert (received.fate, received.turn_id) == (Fate.IGNORED, None)
+    assert "may read" in str(received.reply)
+
+
+def test_a_limit_is_open_when_redis_is_away(rooms: Rooms) -> None:
     room = rooms("messages_per_minute: 1")
     _without_redis(room)
     assert [room.say("hello").fate for _ in range(3)] == [Fate.ACCEPTED] * 3

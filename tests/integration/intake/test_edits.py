@@ -60,6 +60,14 @@ def test_after_the_answer_nothing_runs_and_the_next_turn_knows(room: Room) -> No
     assert stored.data["corrected"] == "best"
 
 
+def test_what_is_asked_again_is_asked_as_it_reads_now(room: Room) -> None:
+    room.stack.start()
+    first = room.say("first")
+    room.heard(first)
+    room.edit(first, "better")
+    assert room.heard(room.say("/retry")).endswith("better")
+
+
 def test_a_new_session_knows_nothing_of_it(room: Room) -> None:
     room.stack.start()
     first = room.say("first")

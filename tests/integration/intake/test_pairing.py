@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -90,6 +91,12 @@ def test_a_code_is_good_once_and_for_an_hour(room: Room) -> None:
 def test_a_crowd_gets_no_more_codes_than_that(room: Room) -> None:
     for number in range(MOST_OPEN + 2):
         room.say("hello", f"stranger {number}")
+    assert len(room.rows("pairings")) == len(room.rows("deliveries")) == MOST_OPEN
+
+
+def test_many_at_once_get_no_more_codes_than_that(room: Room) -> None:
+    with ThreadPoolExecutor(8) as crowd:
+        list(crowd.map(lambda n: room.say("hello", f"stranger {n}", id=f"s{n}"), range(30)))
     assert len(room.rows("pairings")) == len(room.rows("deliveries")) == MOST_OPEN
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -70,6 +71,16 @@ def test_a_press_that_comes_again_decides_nothing_new(room: Room) -> None:
     another = room.press(room.buttons()["Deny"], press="p2")
     assert another.fate is Fate.IGNORED
     assert "expired" in str(another.reply)
+
+
+def test_of_many_presses_at_once_one_decides(room: Room) -> None:
+    room.say(_EFFECT)
+    pressed = [*room.buttons().values()] * 2
+    with ThreadPoolExecutor(6) as fingers:
+        found = list(fingers.map(lambda n: room.press(pressed[n], press=f"p{n}"), range(6)))
+    decided = [one.reply for one in found if one.fate is Fate.ACCEPTED]
+    assert len(decided) == 1
+    assert {"expired" in str(one.reply) for one in found if one.reply not in decided} == {True}
 
 
 def test_a_button_of_somebody_else_stays(room: Room) -> None:

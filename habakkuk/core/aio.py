@@ -1,8 +1,8 @@
 """The one bridge from this synchronous house to libraries that know only asyncio.
 
 Their coroutines run on one event loop in a thread of its own, so that what they keep between
-calls, such as connections, lives on. A caller waits with a deadline and can be interrupted. Not
-for the web process: its threads are gevent's, beside which no event loop runs.
+calls, such as connections, lives on. A caller waits with a deadline and can be interrupted. In the
+web process that thread is gevent's like every other, and the loop waits as they do.
 """
 
 from __future__ import annotations

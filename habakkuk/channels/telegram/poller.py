@@ -125,11 +125,11 @@ class _Fetching:
     def _store(self, event: Event, cursor: Mapping[str, Any]) -> None:
         """Hand an event over, as often as it takes."""
         while True:
+            self._interrupt.check()
             try:
                 self._door.take(event, cursor)
             except Unavailable as away:
                 self._interrupt.wait(away.retry_after)
-                self._interrupt.check()
             else:
                 return
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +63,47 @@ def _listening(house: Stack) -> Iterator[None]:
         supervisor.stop()
 
 
+class Listener:
+    """The process `channels`, as it runs beside the workers."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        self._environment = environment
+        self._process = self._started()
+
+    def kill_and_start(self) -> None:
+        """End it in whatever it does, and start another."""
+        self._process.kill()
+        self._process.wait()
+        self._process = self._started()
+
+    def stop(self) -> int:
+        """Tell it to end, and return its code."""
+        self._process.terminate()
+        return self._process.wait(30)
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "workers.channels"]
+        return subprocess.Popen(command, env=self._environment)
+
+
+@pytest.fixture
+def listener(house: Stack, tmp_path: Path, database_url: str, redis_url: str) -> Iterator[Listener]:
+    addresses = {"DATABASE_URL": database_url, "REDIS_URL": redis_url, "MINE_KEY": "k"}
+    made = Listener({**os.environ, **addresses, "HABAKKUK_HOME": str(tmp_path)})
+    yield made
+    made.stop()
+
+
 def _rows(house: Stack, statement: str) -> list[Any]:
     return list(house.container.database.run(text(statement)))
+
+
+def _turns(house: Stack) -> int:
+    return len(_rows(house, "SELECT id FROM turns"))
+
+
+def _has_turns(house: Stack, least: int) -> bool:
+    return _turns(house) >= least
 
 
 def test_a_message_is_answered_under_itself(house: Stack, telegram: TelegramServer) -> None:
@@ -80,7 +123,7 @@ def test_a_stranger_gets_no_turn(house: Stack, telegram: TelegramServer) -> None
     with _listening(house):
         until(lambda: any(one.text == "echo: hello" for one in telegram.shown))
     assert not any("let me in" in one.text for one in telegram.shown)
-    assert len(_rows(house, "SELECT id FROM turns")) == 1
+    assert _turns(house) == 1
 
 
 def test_a_question_is_answered_by_its_button(house: Stack, telegram: TelegramServer) -> None:
@@ -124,9 +167,29 @@ def test_each_is_answered_once_through_waits_breaks_and_restarts(
         lambda: len(_rows(house, "SELECT id FROM deliveries WHERE state = 'sent'")) == len(_CHATS)
     )
     answered = {chat: [one for one in telegram.shown if one.chat == str(chat)] for chat in _CHATS}
-    doubtful = _rows(house, "SELECT delivery_id FROM delivery_chunks WHERE uncertain > 0")
+    (doubtful,) = _rows(house, "SELECT sum(uncertain) AS times FROM delivery_chunks")
     assert all(one.text == f"echo: m{chat}" for chat, all_ in answered.items() for one in all_)
     assert all(answered.values())
     # Shown twice only where a line broke, and each of those is counted.
     twice = sum(len(all_) - 1 for all_ in answered.values())
-    assert twice == len(doubtful) == plans.count(DROP_AFTER) * 3
+    assert twice == doubtful.times == plans.count(DROP_AFTER) * 3
+
+
+@pytest.mark.slow
+def test_a_killed_listener_loses_nothing_and_brings_nothing_twice(
+    house: Stack, telegram: TelegramServer, listener: Listener
+) -> None:
+    """40 messages, in two lots with a kill -9 in the midst of each."""
+    house.start()
+    chats = range(200, 240)
+    for lot in (chats[:20], chats[20:]):
+        enough = _turns(house) + 4
+        for chat in lot:
+            telegram.happens(message=_said(f"m{chat}", chat=chat))
+        until(partial(_has_turns, house, enough))
+        listener.kill_and_start()
+    until(lambda: len(telegram.shown) >= len(chats))
+    until(lambda: telegram.waiting == [])
+    assert sorted(one.text for one in telegram.shown) == [f"echo: m{chat}" for chat in chats]
+    assert _turns(house) == len(chats)
+    assert listener.stop() == 0

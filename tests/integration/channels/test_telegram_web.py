@@ -15,7 +15,7 @@ import gevent
 from habakkuk.channels.contract import Account, OutboundMessage, Press
 from habakkuk.channels.telegram.adapter import TelegramAdapter
 from habakkuk.channels.telegram.manifest import TelegramSettings
-from habakkuk.core.http import OutsideHttp
+from habakkuk.core.outside import OutsideHttp
 
 settings = TelegramSettings(token_env="TOKEN", api_url=sys.argv[1])
 adapter = TelegramAdapter(Account("mine", {"TOKEN": sys.argv[2]}), settings, OutsideHttp())

@@ -253,6 +253,8 @@ class TelegramServer:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    # The five of its base would cut lines off when many come at once.
+    request_queue_size = 128
 
     def handle_error(self, *_: object) -> None:
         """Say nothing of callers that were killed."""

@@ -9,6 +9,7 @@ from habakkuk.core.config.environment import Environment
 from habakkuk.core.config.settings import load_settings
 from habakkuk.core.errors import ConfigurationError
 from habakkuk.core.hardening import forbid_inspection, keep_files_closed
+from habakkuk.core.heap import use_one_heap
 from habakkuk.core.log import configure_logging
 from habakkuk.core.redaction import Redactor
 from habakkuk.ops.stop import StopSignal
@@ -19,6 +20,7 @@ _TICK_SECONDS = 60.0
 
 def main(environment: Environment | None = None) -> int:
     """Listen until told to end."""
+    use_one_heap()
     forbid_inspection()
     keep_files_closed()
     try:

@@ -72,7 +72,7 @@ def test_what_only_others_use_is_not(loaded: dict[str, Any]) -> None:
 
 
 def test_what_is_run_is_left_to_the_forks(loaded: dict[str, Any]) -> None:
-    run = {"workers.worker", "workers.beat", "workers.processes"}
+    run = {"workers.worker", "workers.beat", "workers.processes", "workers.channels"}
     assert not run & set(loaded["modules"])
 
 

@@ -312,9 +312,5 @@ def split_fields(values: list[str]) -> list[str]:
 
 
 def program(argv: list[str]) -> str:
-    """Return the name of the program that an argv runs.
-
-    Without blanks around it: where a name begins with an escaped one depends on the grammar, and no
-    program's does.
-    """
-    return base_name(argv[0]).strip() if argv else ""
+    """Return the name of the program that an argv runs."""
+    return base_name(argv[0]) if argv else ""

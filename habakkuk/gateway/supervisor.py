@@ -143,6 +143,9 @@ class _Account:
     def _polled(self, line: Line) -> float:
         poller = self._parts.channels.poller(line)
         interrupt = self._interrupt = Interrupt()
+        if self._ending:
+            # It was told so before there was anything to interrupt.
+            return _CLOSED_SECONDS
         self._door = _Door(self._parts, line, poller.silence)
         began = self._began = time.time()
         self._change(State.LISTENING, "")

@@ -9,7 +9,7 @@ import pytest
 from habakkuk.core.config.searching import SearchConfig, SearchTuningConfig
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.redis import RedisGate
-from habakkuk.search import service
+from habakkuk.search import registry
 from habakkuk.search.contract import Access, Ask, BackendKind, Hit, SearchFailed
 from habakkuk.search.service import Search
 from habakkuk.search.tuning import Tuning
@@ -41,7 +41,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Scripted]:
         return made[-1]
 
     kinds = {name: BackendKind(name, make) for name in ("one", "two")}
-    monkeypatch.setattr(service, "kinds", lambda: kinds)
+    monkeypatch.setattr(registry, "kinds", lambda: kinds)
     return made
 
 

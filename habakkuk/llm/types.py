@@ -126,6 +126,11 @@ class Message:
         return tuple(block for block in self.blocks if isinstance(block, ToolCall))
 
     @cached_property
+    def has_files(self) -> bool:
+        """Whether any of its blocks is a file; kept with it."""
+        return Media in map(type, self.blocks)
+
+    @cached_property
     def forms(self) -> dict[Any, Any]:
         """What others made of it, by a key of theirs: each call sends a long session again."""
         return {}

@@ -86,7 +86,7 @@ def formed(
     known: Sequence[dict[str, Any]] | None = message.forms.get(key)
     if known is None:
         known = list(make(message))
-        if not any(isinstance(block, Media) for block in message.blocks):
+        if not message.has_files:
             message.forms[key] = known
     return known
 

@@ -10,13 +10,23 @@ jobs or the database, and one of its objects serves many threads.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
+from habakkuk.channels.messages import (
+    Event,
+    OutboundMessage,
+    Press,
+    RawRequest,
+    Reaction,
+    Receipt,
+    RemoteFile,
+    Reply,
+)
 from habakkuk.core.errors import ChannelError, ConfigurationError
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.outside import OutsideHttp
@@ -61,10 +71,18 @@ class Certainty(StrEnum):
 
 
 class Feature(StrEnum):
-    """What a platform can do beside taking text; the adapter has the method that is named so."""
+    """What a platform can do beside taking text.
+
+    BUTTONS, FILES and POLLS: `send` takes messages that have them. TYPING, REACTIONS (`react`) and
+    DRAFTS (`draft`, `redraft`, `undraft`): the adapter has these methods.
+    """
 
     TYPING = "typing"
     BUTTONS = "buttons"
+    FILES = "files"
+    POLLS = "polls"
+    REACTIONS = "reactions"
+    DRAFTS = "drafts"
 
 
 @dataclass(frozen=True)
@@ -73,7 +91,7 @@ class Manifest:
 
     `limit` is the longest text of one message, in `unit`; `bursts`: people write one thought in
     several messages, so that those of a moment become one turn. `pairs`: strangers are people, who
-    are told how they get in; without, they are programs.
+    are told how they get in; without, they are programs. `file_limit`: of a file sent, in bytes.
     """
 
     name: str
@@ -86,108 +104,7 @@ class Manifest:
     bursts: bool = True
     pairs: bool = True
     features: frozenset[Feature] = frozenset()
-
-
-@dataclass(frozen=True)
-class RawRequest:
-    """A webhook as it came; header names are in small letters."""
-
-    method: str
-    headers: Mapping[str, str]
-    body: bytes
-
-
-class Source(StrEnum):
-    """Who or what wrote a message: a person, this very account, another bot, or a machine."""
-
-    PERSON = "person"
-    OWN = "own"
-    BOT = "bot"
-    AUTOMATIC = "automatic"
-
-
-@dataclass(frozen=True)
-class InboundMessage:
-    """One message as the channel understood it; every id is the platform's own, never a name.
-
-    `group`: others read along; `addressed`: in a group it is meant for this account, as by a
-    mention, a reply to it or a thread with it. `unread` names what it has that cannot be read, such
-    as "a voice message".
-    """
-
-    id: str
-    chat: str
-    sender: str
-    text: str
-    thread: str = ""
-    sender_name: str = ""
-    group: bool = False
-    addressed: bool = True
-    source: Source = Source.PERSON
-    unread: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Edit:
-    """Somebody changed the text of a message of theirs; `id` is that message's."""
-
-    id: str
-    chat: str
-    sender: str
-    text: str
-    thread: str = ""
-
-
-@dataclass(frozen=True)
-class Press:
-    """Somebody pressed a button; `message` has it, `data` is what the button was made with."""
-
-    id: str
-    chat: str
-    sender: str
-    data: str
-    message: str
-    thread: str = ""
-    sender_name: str = ""
-
-
-Event = InboundMessage | Edit | Press
-
-
-@dataclass(frozen=True)
-class Button:
-    """One choice below a message; `data` (at most 64 bytes) comes back when it is pressed."""
-
-    label: str
-    data: str
-
-
-@dataclass(frozen=True)
-class OutboundMessage:
-    """One message to send. `key` is the same for every repeat of this very message.
-
-    `reply_to` is the platform's id of what it answers; it is part `part` of `parts`, from 1.
-    `approval` is the id of the question that it puts; `buttons` stand below the last part.
-    """
-
-    key: str
-    chat: str
-    thread: str
-    text: str
-    kind: str
-    reply_to: str | None = None
-    turn: str | None = None
-    part: int = 1
-    parts: int = 1
-    approval: str | None = None
-    buttons: tuple[Button, ...] = ()
-
-
-@dataclass(frozen=True)
-class Receipt:
-    """What the platform said of a message that it took; `id` is its own for it."""
-
-    id: str | None = None
+    file_limit: int = 0
 
 
 class WebhookRejected(ChannelError):
@@ -208,6 +125,10 @@ class OutcomeUnknown(ChannelError):
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
         """Such a send is always settled later."""
         super().__init__(message, retryable=True, retry_after=retry_after)
+
+
+class NotFetched(ChannelError):
+    """A file could not be fetched; it may be later, when this is retryable."""
 
 
 @dataclass(frozen=True)
@@ -258,6 +179,13 @@ class ChannelAdapter(ABC, Generic[SettingsT]):
 
     # What a subclass may replace.
 
+    def reply(self, request: RawRequest) -> Reply | None:  # noqa: ARG002 - for those that look
+        """Return what the platform wants to read once a verified request is stored.
+
+        None where it does not look: it gets what became of each message, as JSON.
+        """
+        return None
+
     def find(self, message: OutboundMessage) -> Receipt | None:
         """Ask the platform for a message that may have been sent; None when it was not.
 
@@ -282,6 +210,39 @@ class ChannelAdapter(ABC, Generic[SettingsT]):
 
         Raises NotSent. Without a way to say it to them alone nothing is said.
         """
+
+    def fetch(self, file: RemoteFile, limit: int) -> Iterator[bytes]:
+        """Yield the bytes of a file that came, in pieces, and at most `limit` of them.
+
+        Raises NotFetched, also for a file that is longer.
+        """
+        raise NotImplementedError(f"{self.manifest.name} has no files")
+
+    def react(
+        self, chat: str, message: str, reaction: Reaction | None, before: Reaction | None
+    ) -> None:
+        """Let one reaction stand at a message, or none, where `before` stood.
+
+        What stands already and what is gone already is no error. Raises NotSent.
+        """
+        raise NotImplementedError(f"{self.manifest.name} has no reactions")
+
+    def draft(self, chat: str, thread: str, reply_to: str | None, text: str) -> str:
+        """Show a message of progress, silently; return its id. Raises NotSent."""
+        raise NotImplementedError(f"{self.manifest.name} has no drafts")
+
+    def redraft(self, chat: str, draft: str, text: str) -> None:
+        """Let it say something else. Raises NotSent, with the wait that the platform asks for."""
+        raise NotImplementedError(f"{self.manifest.name} has no drafts")
+
+    def undraft(self, chat: str, draft: str) -> None:
+        """Take it away; what is gone already is no error. Raises NotSent."""
+        raise NotImplementedError(f"{self.manifest.name} has no drafts")
+
+    @property
+    def file_limit(self) -> int:
+        """The largest file in bytes that this account may send."""
+        return self.manifest.file_limit
 
     @property
     def identity(self) -> str:

@@ -11,15 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
-from habakkuk.channels.contract import (
-    Button,
-    Certainty,
-    Feature,
-    NotSent,
-    OutboundMessage,
-    OutcomeUnknown,
-    Receipt,
-)
+from habakkuk.channels.contract import Certainty, Feature, NotSent, OutcomeUnknown
+from habakkuk.channels.messages import Button, OutboundMessage, Receipt
 from habakkuk.channels.registry import Adapter, Channels, Line
 from habakkuk.core.clock import Clock
 from habakkuk.core.config.schema import UnknownPolicy

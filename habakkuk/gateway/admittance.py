@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from habakkuk.channels.contract import Edit, Event, InboundMessage, Source
+from habakkuk.channels.messages import Edit, Event, InboundMessage, Source
 from habakkuk.channels.registry import Line
 from habakkuk.core.config.schema import Groups
 from habakkuk.core.log import get_logger

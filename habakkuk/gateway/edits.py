@@ -12,7 +12,7 @@ from functools import partial
 from habakkuk.accounts.service import Accounts
 from habakkuk.agent.steering import store as steering
 from habakkuk.agent.steering.guidance import guide
-from habakkuk.channels.contract import Edit
+from habakkuk.channels.messages import Edit
 from habakkuk.channels.registry import Line
 from habakkuk.conversations.store import addresses, chat
 from habakkuk.conversations.types import ChatState

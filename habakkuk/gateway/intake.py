@@ -12,7 +12,16 @@ from enum import StrEnum
 
 from habakkuk.accounts.service import Accounts
 from habakkuk.accounts.types import Role
-from habakkuk.channels.contract import Edit, Event, InboundMessage, Press, RawRequest, Source
+from habakkuk.channels.messages import (
+    Edit,
+    Event,
+    InboundMessage,
+    Press,
+    RawRequest,
+    Removal,
+    Reply,
+    Source,
+)
 from habakkuk.channels.registry import Channels, Line
 from habakkuk.core.config.schema import RouteConfig
 from habakkuk.core.errors import ConfigurationError, Forbidden, NotFound, Unavailable, UserError
@@ -89,8 +98,8 @@ class Intake:
         self._routes = routes
         self._ports = ports
 
-    def receive(self, account: str, request: RawRequest) -> list[Received]:
-        """Take every event of a request, in its order.
+    def receive(self, account: str, request: RawRequest) -> tuple[list[Received], Reply | None]:
+        """Take every event of a request, in its order; return what the platform wants to read.
 
         Raises NotFound for an account that is not there, Unavailable for one that cannot check
         signatures, WebhookRejected, WebhookUnreadable, and what Gateway.admit raises: then the
@@ -98,7 +107,8 @@ class Intake:
         """
         line = self._line(account)
         line.adapter.verify(request)
-        return [self.take(line, event) for event in line.adapter.parse(request)]
+        received = [self.take(line, event) for event in line.adapter.parse(request)]
+        return received, line.adapter.reply(request)
 
     def take(self, line: Line, event: Event, cursor: Cursor | None = None) -> Received:
         """Take what happened on an account, with the place from which its poller goes on.
@@ -134,6 +144,9 @@ class Intake:
         if isinstance(event, Edit):
             fate = _FATES[self._ports.edits.correct(line, event, cursor)]
             return Received(event.id, fate)
+        if isinstance(event, Removal):
+            self._gateway.pass_over(places.address(line, event), cursor)
+            return Received(event.id, Fate.IGNORED)
         if isinstance(event, Press):
             told = self._ports.presses.press(line, event, cursor)
             fate = Fate.ACCEPTED if told.decided else Fate.IGNORED

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from habakkuk.channels.contract import Event, InboundMessage, Sender
+from habakkuk.channels.contract import Sender
+from habakkuk.channels.messages import Event, InboundMessage
 from habakkuk.channels.registry import Line
 from habakkuk.conversations.store import outgoing
 from habakkuk.conversations.types import Address, Target

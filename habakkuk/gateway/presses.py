@@ -12,7 +12,7 @@ from habakkuk.agent.approval.types import Approval
 from habakkuk.agent.buttons import Pressed
 from habakkuk.agent.clarify import store as questions
 from habakkuk.agent.clarify.types import Question
-from habakkuk.channels.contract import Press
+from habakkuk.channels.messages import Press
 from habakkuk.channels.registry import Line
 from habakkuk.conversations.store import addresses, chat
 from habakkuk.conversations.types import Author, ChatKind, ChatState, NewChatMessage

@@ -14,7 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from habakkuk.channels.contract import ChannelPoller, Event, Unusable
+from habakkuk.channels.contract import ChannelPoller, Unusable
+from habakkuk.channels.messages import Event
 from habakkuk.channels.registry import Channels, Line
 from habakkuk.core.errors import (
     ChannelError,

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from habakkuk.channels.contract import Account, NotSent, OutboundMessage
+from habakkuk.channels.contract import Account, NotSent
+from habakkuk.channels.messages import OutboundMessage
 from habakkuk.channels.webhook.adapter import WebhookAdapter
 from habakkuk.channels.webhook.manifest import WebhookSettings
 from habakkuk.core.http import HttpFailed, HttpRefused, Limits, Request

@@ -13,7 +13,8 @@ from flask import Blueprint, Flask, Response, request
 from pydantic import BaseModel
 
 from habakkuk.bootstrap import Container
-from habakkuk.channels.contract import RawRequest, WebhookRejected, WebhookUnreadable
+from habakkuk.channels.contract import WebhookRejected, WebhookUnreadable
+from habakkuk.channels.messages import RawRequest, Reply
 from habakkuk.core.errors import Forbidden, HabakkukError, Invalid
 from habakkuk.gateway.intake import Fate, Received
 from web.answers import json_answer
@@ -56,14 +57,17 @@ def add_webhooks(app: Flask, container: Container) -> None:
         body = read_bytes(cast("StrictRequest", request), _MAX_BODY)
         headers = {name.lower(): value for name, value in request.headers.items()}
         raw = RawRequest(request.method, headers, body)
-        return _answer(_received(container, throttle, account, raw))
+        received, reply = _received(container, throttle, account, raw)
+        if reply is not None:
+            return Response(reply.body, content_type=reply.content_type)
+        return _answer(received)
 
     app.register_blueprint(page)
 
 
 def _received(
     container: Container, throttle: Throttle, account: str, raw: RawRequest
-) -> Sequence[Received]:
+) -> tuple[Sequence[Received], Reply | None]:
     source = request.remote_addr or ""
     attempt = throttle.attempt(source, f"{account} {source}")
     try:

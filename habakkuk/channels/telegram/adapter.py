@@ -12,18 +12,13 @@ from telegram import InlineKeyboardButton, InlineKeyboardMarkup, LinkPreviewOpti
 
 from habakkuk.channels.contract import (
     Account,
-    Button,
     ChannelAdapter,
-    Event,
     Manifest,
     NotSent,
-    OutboundMessage,
     OutcomeUnknown,
-    Press,
-    RawRequest,
-    Receipt,
     WebhookRejected,
 )
+from habakkuk.channels.messages import Button, Event, OutboundMessage, Press, RawRequest, Receipt
 from habakkuk.channels.telegram import wire
 from habakkuk.channels.telegram.client import Client, Lost, Refused
 from habakkuk.channels.telegram.format import Formatted, render, shown_length

@@ -11,13 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from habakkuk.channels.contract import (
-    ChannelPoller,
-    Door,
-    Event,
-    Unusable,
-    WebhookUnreadable,
-)
+from habakkuk.channels.contract import ChannelPoller, Door, Unusable, WebhookUnreadable
+from habakkuk.channels.messages import Event
 from habakkuk.channels.telegram import wire
 from habakkuk.channels.telegram.adapter import TelegramAdapter
 from habakkuk.channels.telegram.client import Lost, Refused

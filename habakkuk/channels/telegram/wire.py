@@ -12,15 +12,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from habakkuk.channels.contract import (
-    Edit,
-    Event,
-    InboundMessage,
-    OutboundMessage,
-    Press,
-    Source,
-    WebhookUnreadable,
-)
+from habakkuk.channels.contract import WebhookUnreadable
+from habakkuk.channels.messages import Edit, Event, InboundMessage, OutboundMessage, Press, Source
 
 # What is asked for: everything else would only be thrown away.
 KINDS = ("message", "edited_message", "callback_query")

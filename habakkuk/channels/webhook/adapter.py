@@ -10,14 +10,11 @@ from habakkuk.channels.contract import (
     Account,
     Certainty,
     ChannelAdapter,
-    Event,
     Manifest,
     NotSent,
-    OutboundMessage,
     OutcomeUnknown,
-    RawRequest,
-    Receipt,
 )
+from habakkuk.channels.messages import Event, OutboundMessage, RawRequest, Receipt
 from habakkuk.channels.webhook import wire
 from habakkuk.channels.webhook.manifest import MANIFEST, WebhookSettings
 from habakkuk.channels.webhook.signature import ID, Signer

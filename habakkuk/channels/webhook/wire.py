@@ -5,14 +5,8 @@ from __future__ import annotations
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from habakkuk.channels.contract import (
-    Edit,
-    InboundMessage,
-    OutboundMessage,
-    Receipt,
-    Source,
-    WebhookUnreadable,
-)
+from habakkuk.channels.contract import WebhookUnreadable
+from habakkuk.channels.messages import Edit, InboundMessage, OutboundMessage, Receipt, Source
 
 _Id = Field(min_length=1, max_length=500)
 

@@ -35,6 +35,7 @@ _DEEPEST = 64
 _RULES = ".gitignore"
 _LARGEST_RULES = 200_000
 _MOST_ALTERNATIVES = 32
+_ESCAPED = re.compile(r"\\(.)")
 _BRACE = re.compile(r"\{([^{}]*)\}")
 
 
@@ -85,13 +86,15 @@ class Ignores:
 def _rule(line: str) -> _Rule | None:
     """Read a line as git does; None when it is no rule.
 
-    The library would match a class such as [!a] with a slash, and what lies below a match too.
+    The library would match a class such as [!a] with a slash, and what lies below a match too; it
+    does not know that a slash may be escaped.
     """
     while line.endswith(" ") and not line.endswith("\\ "):
         line = line[:-1]
     folders, text = line.endswith("/"), line.removesuffix("/")
-    if text.endswith("/"):
+    if text.endswith("/") or text.removeprefix("!").startswith("\\/"):
         return None
+    text = _ESCAPED.sub(lambda found: "/" if found[1] == "/" else found[0], text)
     if text.endswith(" ") and not text.endswith("\\ "):
         text = text[:-1] + "\\ "
     names = text.removeprefix("!").removeprefix("/").split("/")

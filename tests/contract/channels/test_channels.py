@@ -9,20 +9,13 @@ from typing import Any
 
 import pytest
 
-from habakkuk.channels.contract import (
-    InboundMessage,
-    NotSent,
-    OutboundMessage,
-    OutcomeUnknown,
-    RawRequest,
-    WebhookRejected,
-    WebhookUnreadable,
-)
+from habakkuk.channels.contract import NotSent, OutcomeUnknown, WebhookRejected, WebhookUnreadable
+from habakkuk.channels.messages import InboundMessage, OutboundMessage, RawRequest
 from habakkuk.channels.registry import Adapter, Channels, manifests
 from habakkuk.core.config.schema import ChannelConfig
 from habakkuk.core.errors import ConfigurationError
 from habakkuk.core.outside import OutsideHttp
-from tests.contract.channels.samples import SAMPLES, Sample
+from tests.contract.channels.samples.sample import Sample, sample_of
 from tests.fakes.platform import DROP_AFTER, DROP_BEFORE, Plan, refuse
 
 _DOCS = Path(__file__).parents[3] / "docs" / "channels"
@@ -36,7 +29,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def sample(name: str) -> Sample:
-    return SAMPLES[name]
+    return sample_of(name)
 
 
 @pytest.fixture

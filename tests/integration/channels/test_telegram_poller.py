@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from habakkuk.channels.contract import Event, InboundMessage, Unusable
+from habakkuk.channels.contract import Unusable
+from habakkuk.channels.messages import Event, InboundMessage
 from habakkuk.channels.telegram.adapter import TelegramAdapter
 from habakkuk.channels.telegram.poller import TelegramPoller
 from habakkuk.core.errors import ChannelError, Unavailable

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from habakkuk.channels.contract import Button, NotSent, OutboundMessage, OutcomeUnknown, Press
+from habakkuk.channels.contract import NotSent, OutcomeUnknown
+from habakkuk.channels.messages import Button, OutboundMessage, Press
 from habakkuk.channels.telegram.adapter import TelegramAdapter
 from habakkuk.core.errors import ChannelError
 from tests.fakes.platform import DROP_AFTER, refuse

@@ -12,7 +12,8 @@ from gevent import monkey
 monkey.patch_all()
 import sys
 import gevent
-from habakkuk.channels.contract import Account, OutboundMessage, Press
+from habakkuk.channels.contract import Account
+from habakkuk.channels.messages import OutboundMessage, Press
 from habakkuk.channels.telegram.adapter import TelegramAdapter
 from habakkuk.channels.telegram.manifest import TelegramSettings
 from habakkuk.core.outside import OutsideHttp

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import text
 from standardwebhooks.webhooks import Webhook
 
-from habakkuk.channels.contract import RawRequest
+from habakkuk.channels.messages import RawRequest
 from habakkuk.gateway.intake import Received
 from tests.fakes.model_server import ModelServer
 from tests.fakes.platform import Mode, Platform
@@ -47,7 +47,7 @@ class Phone:
     def say(self, said: str, sender: str = "alice", **fields: Any) -> Received:
         """Send one message and return what became of it."""
         account = fields.pop("account", "phone")
-        (received,) = self.stack.container.intake.receive(
+        (received,), _ = self.stack.container.intake.receive(
             account, self.request(said, sender, **fields)
         )
         return received

@@ -50,7 +50,7 @@ def test_what_comes_twice_is_answered_once(phones: Phones) -> None:
     phone = phones()
     phone.stack.start()
     request = phone.request("hello")
-    first, second = (phone.stack.container.intake.receive("phone", request)[0] for _ in range(2))
+    first, second = (phone.stack.container.intake.receive("phone", request)[0][0] for _ in range(2))
     assert (first.fate, second.fate) == (Fate.ACCEPTED, Fate.DUPLICATE)
     assert first.turn_id == second.turn_id
     phone.delivery("sent")

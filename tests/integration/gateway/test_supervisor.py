@@ -10,14 +10,8 @@ from typing import Any, cast
 import pytest
 from sqlalchemy import text
 
-from habakkuk.channels.contract import (
-    ChannelPoller,
-    Door,
-    Event,
-    InboundMessage,
-    Manifest,
-    Unusable,
-)
+from habakkuk.channels.contract import ChannelPoller, Door, Manifest, Unusable
+from habakkuk.channels.messages import Event, InboundMessage
 from habakkuk.channels.registry import Channels, Line
 from habakkuk.channels.webhook.adapter import WebhookAdapter
 from habakkuk.channels.webhook.manifest import WebhookSettings

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from habakkuk.channels.contract import (
+from habakkuk.channels.contract import Feature
+from habakkuk.channels.messages import (
     Button,
     Edit,
     Event,
-    Feature,
     InboundMessage,
     OutboundMessage,
     Press,

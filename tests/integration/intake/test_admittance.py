@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from habakkuk.accounts.types import Role
-from habakkuk.channels.contract import Source
+from habakkuk.channels.messages import Source
 from habakkuk.gateway.intake import Fate
 from habakkuk.gateway.types import Cursor
 from tests.integration.intake.conftest import Room, Rooms

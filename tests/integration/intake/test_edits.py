@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from habakkuk.channels.contract import Edit
+from habakkuk.channels.messages import Edit
 from habakkuk.gateway.intake import Fate, Received
 from habakkuk.gateway.types import Cursor
 from tests.fakes.stack import until

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from habakkuk.channels.contract import Button
+from habakkuk.channels.messages import Button
 from habakkuk.gateway.intake import Fate
 from tests.fakes.stack import until
 from tests.integration.intake.conftest import Room, Rooms

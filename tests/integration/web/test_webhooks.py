@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.contract.channels.samples import SAMPLES
+from tests.contract.channels.samples.sample import sample_of
 from tests.fakes.model_server import ModelServer
 from tests.fakes.stack import Stack, until
 from tests.integration.web.served import Served
@@ -21,7 +21,7 @@ channels:
   phone: {type: webhook, secret_env: SECRET, allow_from: [alice]}
   closed: {type: webhook, secret_env: NO_SECRET}
 """
-_SAMPLE = SAMPLES["webhook"]
+_SAMPLE = sample_of("webhook")
 
 
 @pytest.fixture

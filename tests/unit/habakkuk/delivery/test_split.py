@@ -13,6 +13,7 @@ from habakkuk.channels.contract import Unit, length
 from habakkuk.delivery.split import split
 
 _UNITS = st.sampled_from(Unit)
+_NO_FENCE = st.characters(codec="utf-8", exclude_characters="`~")
 _FENCED = st.lists(
     st.sampled_from(
         ["word ", "two words. ", "\n", "\n\n", "```py\n", "```\n", "~~~\n", "x" * 37, "😀", "é"]
@@ -27,7 +28,11 @@ def test_no_part_is_longer_than_the_platform_takes(text: str, limit: int, unit: 
     assert all(measure(part) <= limit for part in split(text, limit, measure))
 
 
-@given(st.text(st.characters(exclude_characters="`~"), max_size=400), st.integers(20, 120), _UNITS)
+@given(
+    st.text(st.characters(codec="utf-8", exclude_characters="`~"), max_size=400),
+    st.integers(20, 120),
+    _UNITS,
+)
 def test_nothing_but_blanks_at_the_breaks_is_lost(text: str, limit: int, unit: Unit) -> None:
     parts = split(text, limit, partial(length, unit=unit))
     whole = re.sub(r"\s", "", "".join(parts))

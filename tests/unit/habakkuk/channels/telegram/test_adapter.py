@@ -9,7 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from habakkuk.channels.contract import RawRequest, WebhookRejected
+from habakkuk.channels.contract import WebhookRejected
+from habakkuk.channels.messages import RawRequest
 from habakkuk.channels.registry import Adapter, Channels
 from habakkuk.channels.telegram.client import _BEFORE_SENDING
 from habakkuk.core.config.schema import ChannelConfig

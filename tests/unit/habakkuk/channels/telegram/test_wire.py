@@ -8,15 +8,8 @@ from typing import Any
 
 import pytest
 
-from habakkuk.channels.contract import (
-    Edit,
-    Event,
-    InboundMessage,
-    OutboundMessage,
-    Press,
-    Source,
-    WebhookUnreadable,
-)
+from habakkuk.channels.contract import WebhookUnreadable
+from habakkuk.channels.messages import Edit, Event, InboundMessage, OutboundMessage, Press, Source
 from habakkuk.channels.telegram import wire
 
 _PAYLOADS = Path(__file__).parents[4] / "payloads" / "telegram"

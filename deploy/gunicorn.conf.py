@@ -6,15 +6,12 @@ from gevent import monkey
 monkey.patch_all()
 
 import gc
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from habakkuk.core.config.settings import load_settings
 from habakkuk.core.hardening import forbid_inspection, keep_files_closed
 
-# In the master, so that a worker which takes the place of a dead one serves at once.
-import_module("web.application")
 # In the master, before it forks: its workers inherit it.
 forbid_inspection()
 keep_files_closed()
@@ -25,7 +22,10 @@ _memory = Path("/dev/shm")  # noqa: S108 - gunicorn makes its own closed file th
 bind = f"[{_host}]:{_port}" if ":" in _host else f"{_host}:{_port}"
 # One process: open streams wait on the network, and gevent holds thousands of them.
 worker_class = "gevent"
-workers = 1
+workers = 2
+# The application is made in the master, so that a worker which takes the place of a dead one serves
+# at once. It opens nothing and starts no thread before its first request.
+preload_app = True
 worker_connections = 1000
 # Open streams end with the process; who listens to one comes back by itself and misses nothing.
 graceful_timeout = 3

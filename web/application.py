@@ -34,7 +34,8 @@ from web.interop import openai
 from web.site import Site
 from web.webhooks.views import add_webhooks
 
-_POOL_SIZE = 20
+# Of each of the two processes that deploy/gunicorn.conf.py starts.
+_POOL_SIZE = 10
 _APIS = (
     chat.api,
     conversations.api,

@@ -1,8 +1,10 @@
-"""Slow down whoever guesses secrets: counted before the check, taken back when it succeeds.
+"""Slow down whoever guesses secrets.
 
-So many at once do not slip through. Every process counts for itself, and all of them together
-through Redis, whose absence leaves the first. A secret that was good a moment ago is never held up
-by other people's failures, and costs nothing to count.
+Every process counts an attempt before it is checked and takes it back when it succeeds, so that
+many at once do not slip through. What failed is counted for all processes together, through Redis,
+whose absence leaves the first: only there, or a process that dies amid good requests would leave
+guesses that nobody made. A secret that was good a moment ago is never held up by other people's
+failures, and costs nothing to count.
 """
 
 from __future__ import annotations
@@ -36,7 +38,6 @@ class Attempt:
 
     source: str
     digest: bytes
-    keys: tuple[str, ...] = ()
     known: bool = False
 
 
@@ -65,13 +66,10 @@ class Throttle:
                 return Attempt(source, digest, known=True)
             self._count(source)
             self._checked.add(digest)
-        if self._shared is None:
-            return Attempt(source, digest)
-        keys, full = self._shared.count(source)
-        if full:
+        if self._shared is not None and self._shared.full(source):
             self._over(digest)
             self._refuse()
-        return Attempt(source, digest, keys)
+        return Attempt(source, digest)
 
     def take_back(self, attempt: Attempt) -> None:
         """Forget an attempt: it was not a guess, or could not be checked."""
@@ -82,8 +80,6 @@ class Throttle:
             for attempts in (self._by_source.get(attempt.source), self._all):
                 if attempts:
                     attempts.pop()
-        if self._shared is not None:
-            self._shared.take_back(attempt.keys)
 
     def succeeded(self, attempt: Attempt, *, remember: bool = True) -> None:
         """Take the attempt back: the secret was good, and is known when it may come again."""
@@ -99,8 +95,11 @@ class Throttle:
         """Let the attempt count. What was good and is no longer counts from the next time on."""
         with self._lock:
             self._good.pop(attempt.digest, None)
-        if not attempt.known:
-            self._over(attempt.digest)
+        if attempt.known:
+            return
+        self._over(attempt.digest)
+        if self._shared is not None:
+            self._shared.count(attempt.source)
 
     def _over(self, digest: bytes) -> None:
         """Note that a check has ended: the next one of the same secret counts for itself."""
@@ -130,46 +129,37 @@ class Throttle:
 
 
 class _SharedCount:
-    """The attempts of this minute of the clock, of all processes."""
+    """The failed attempts of this minute of the clock, of all processes."""
 
     def __init__(self, gate: RedisGate, clock: Clock, name: str) -> None:
         self._gate = gate
         self._clock = clock
         self._prefix = f"{PREFIX}attempts:{name}:"
 
-    def count(self, source: str) -> tuple[tuple[str, ...], bool]:
-        """Count one; return where it was counted, and whether there were too many before."""
-        minute = int(self._clock.now().timestamp()) // _WINDOW_SECONDS
-        keys = (f"{self._prefix}{minute}:from:{source}", f"{self._prefix}{minute}:all")
-
-        def add(client: Redis) -> list[int]:
-            with client.pipeline(transaction=True) as pipe:
-                for key in keys:
-                    pipe.incr(key)
-                for key in keys:
-                    pipe.expire(key, 2 * _WINDOW_SECONDS)
-                return [int(answer) for answer in pipe.execute()[: len(keys)]]
-
+    def full(self, source: str) -> bool:
+        """Whether there were too many; not while Redis is away."""
         try:
-            own, together = self._gate.call(add)
+            own, together = self._gate.call(lambda client: client.mget(self._keys(source)))
         except RedisAway:
-            return (), False
-        return keys, own > _PER_SOURCE or together > _GLOBAL
+            return False
+        return int(own or 0) >= _PER_SOURCE or int(together or 0) >= _GLOBAL
 
-    def take_back(self, keys: tuple[str, ...]) -> None:
-        """Undo one count."""
+    def count(self, source: str) -> None:
+        """Count one."""
 
-        def subtract(client: Redis) -> None:
+        def add(client: Redis) -> None:
             with client.pipeline(transaction=True) as pipe:
-                for key in keys:
-                    pipe.decr(key)
-                for key in keys:
+                for key in self._keys(source):
+                    pipe.incr(key)
                     pipe.expire(key, 2 * _WINDOW_SECONDS)
                 pipe.execute()
 
-        if keys:
-            with suppress(RedisAway):
-                self._gate.call(subtract)
+        with suppress(RedisAway):
+            self._gate.call(add)
+
+    def _keys(self, source: str) -> tuple[str, str]:
+        minute = int(self._clock.now().timestamp()) // _WINDOW_SECONDS
+        return f"{self._prefix}{minute}:from:{source}", f"{self._prefix}{minute}:all"
 
 
 def _network(source: str) -> str:

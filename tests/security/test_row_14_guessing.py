@@ -88,6 +88,13 @@ def test_good_secrets_are_not_counted_anywhere(redis_url: str) -> None:
     assert not refused(one, "198.51.100.7", "wrong")
 
 
+def test_a_process_that_dies_amid_good_requests_leaves_no_guesses(redis_url: str) -> None:
+    """A platform would be shut out whose signatures were never wrong."""
+    for n in range(40):
+        Throttle(Clock(), RedisGate(redis_url)).attempt("198.51.100.7", f"in flight {n}")
+    assert not refused(Throttle(Clock(), RedisGate(redis_url)), "198.51.100.7", "good")
+
+
 def test_without_redis_each_process_counts_for_itself(redis_server: ValkeyServer) -> None:
     throttle = Throttle(Clock(), RedisGate(redis_server.url()))
     redis_server.kill()

@@ -15,7 +15,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -180,7 +180,7 @@ class _Client:
 
 
 class _Killer:
-    """Kills what serves web's requests each second; its parent starts another."""
+    """Kills one of those that serve web's requests each second; their parent starts another."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -198,16 +198,18 @@ class _Killer:
 
     def _run(self) -> None:
         while not self._stop.wait(_KILL_SECONDS):
-            for pid in _children(self._world.web.pid if self._world.web else 0):
+            # The longest alive, so that each gets its turn.
+            for pid in _children(self._world.web.pid if self._world.web else 0)[:1]:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
                     self.kills += 1
 
 
-def _children(pid: int) -> Iterable[int]:
+def _children(pid: int) -> list[int]:
+    """Return the children of a process in the order of their birth."""
     with suppress(OSError):
-        found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        yield from map(int, found)
+        return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return []
 
 
 def _settle(world: World) -> None:

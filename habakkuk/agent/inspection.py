@@ -14,6 +14,7 @@ import orjson
 
 from habakkuk.agent.compaction.plan import with_short_results
 from habakkuk.agent.compaction.view import view
+from habakkuk.conversations.personalities import Personalities
 from habakkuk.conversations.service import Conversations, Viewer
 from habakkuk.conversations.store import compactions, inspections, transcript
 from habakkuk.conversations.store.inspections import SeenCall
@@ -76,12 +77,14 @@ class Inspections:
         self,
         database: Database,
         specs: Callable[[str, str], Sequence[ToolSpec]],
+        personalities: Personalities,
         count: Count = guess,
     ) -> None:
         """`specs` gives the tools that an agent is told of in a session; `count` counts tokens."""
         self._database = database
         self._conversations = Conversations(database)
         self._specs = specs
+        self._personalities = personalities
         self._count = count
 
     def of(self, viewer: Viewer, session_id: str, turn: str | None = None) -> Inspection:
@@ -117,6 +120,8 @@ class Inspections:
     def _fixed(self, session: Session, profile: Profile) -> list[Part]:
         """Return the frozen prompt and the tools, as the model takes them."""
         named = inspections.prompt_parts(self._database, session.id)
+        if session.personality and (said := self._personalities.text(session.personality)):
+            named = [*named, (f"personality: {session.personality}", said)]
         if profile.simple_prompt is not None:
             named = [("for a small model", profile.simple_prompt)]
         parts = [

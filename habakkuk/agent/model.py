@@ -69,7 +69,7 @@ class ModelStep:
     def _request(self) -> LlmRequest:
         run = self._run
         return LlmRequest(
-            system=run.prompt,
+            system=run.system,
             messages=repair(self._messages),
             tools=offered(run),
             max_tokens=run.agent.max_output_tokens,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from habakkuk.conversations.personalities import Personalities
 from habakkuk.conversations.remembered import Remembered
 from habakkuk.conversations.store.usage import UsageLedger
 from habakkuk.conversations.types import Target
@@ -69,6 +70,7 @@ class TurnPorts:
     hooks: Hooks
     workspace: Callable[[str], Path]
     checkpoints: Checkpoints
+    personalities: Personalities
     typing: Callable[[Target | None], AbstractContextManager[None]]
 
 

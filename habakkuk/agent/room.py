@@ -32,4 +32,4 @@ def room_of(run: TurnRun, chain: Sequence[ModelRef]) -> Room:
 def _fixed(run: TurnRun) -> int:
     """Return the tokens of what stands beside the messages: the prompt and the tools."""
     tools = [[spec.name, spec.description, spec.parameters] for spec in offered(run)]
-    return guess(run.prompt) + guess(orjson.dumps(tools).decode())
+    return guess(run.system) + guess(orjson.dumps(tools).decode())

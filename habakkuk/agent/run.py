@@ -21,7 +21,8 @@ from habakkuk.tools.secrets import told
 class TurnRun:
     """The job, the turn and the ports, together.
 
-    `model` and `effort` are what was chosen for the session; the agent's own models follow.
+    `model`, `effort` and `personality` are what was chosen for the session; the agent's own models
+    follow.
     """
 
     context: JobContext
@@ -33,6 +34,7 @@ class TurnRun:
     spent: Basket
     model: str | None = None
     effort: str | None = None
+    personality: str | None = None
     # The turn, once its checkpoint was asked for.
     kept: set[str] = field(default_factory=set)
 
@@ -54,6 +56,12 @@ class TurnRun:
     def prompt(self) -> str:
         """The session's frozen prompt, else one made now."""
         return self.frozen if self.frozen is not None else joined(self.parts)
+
+    @property
+    def system(self) -> str:
+        """What the model is told before everything: the prompt, and how it is to sound."""
+        said = self.personality and self.ports.personalities.text(self.personality)
+        return f"{self.prompt}\n\n{said}" if said else self.prompt
 
     @property
     def attended(self) -> bool:

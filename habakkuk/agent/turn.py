@@ -111,7 +111,8 @@ class TurnHandler:
         turn = taken.turn
         agent = self._ports.config.agents.get(turn.agent, AgentConfig())
         events = TurnEvents(self._ports.publisher, turn.session_id, turn.id, context.fence)
-        prompt, choice = taken.system_prompt, (taken.model, taken.effort)
+        prompt = taken.system_prompt
+        choice = taken.model, taken.effort, taken.personality
         return TurnRun(context, turn, agent, self._ports, events, prompt, spent, *choice)
 
     def lock(self, work: Work, job: Job) -> None:

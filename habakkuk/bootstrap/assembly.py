@@ -21,6 +21,7 @@ from habakkuk.bootstrap.container import Container
 from habakkuk.bootstrap.tooling import agent_of, commands_of, tool_packages, workspace_of
 from habakkuk.channels.registry import Channels
 from habakkuk.commands.contract import Health, Server
+from habakkuk.conversations.personalities import Personalities
 from habakkuk.conversations.remembered import Remembered
 from habakkuk.conversations.service import Conversations
 from habakkuk.conversations.store.usage import UsageLedger
@@ -90,7 +91,7 @@ def _assemble(
     selection = select(settings)
     live, memory = LiveHub(redis), TokenMemory()
     channels = Channels(settings.config.channels, settings.environment.values, OutsideHttp())
-    server = Server(selection, partial(_health, jobs, redis, selection))
+    server = _server(settings, jobs, redis, selection)
     prices = Prices(settings.config, selection.endpoints)
     hooks = Hooks(settings.config.hooks, settings.environment.process, settings.home)
     ports = _gateway_ports(database, jobs, server, hooks)
@@ -122,6 +123,11 @@ def _assemble(
         channels=channels,
         typing=Typing(channels),
     )
+
+
+def _server(settings: Settings, jobs: Jobs, redis: RedisGate, selection: Selection) -> Server:
+    health = partial(_health, jobs, redis, selection)
+    return Server(selection, Personalities(settings.home), health)
 
 
 def _gateway_ports(database: Database, jobs: Jobs, server: Server, hooks: Hooks) -> GatewayPorts:
@@ -157,6 +163,7 @@ def _add_handlers(container: Container) -> None:
         hooks=container.hooks,
         workspace=partial(workspace_of, container.settings.home),
         checkpoints=container.checkpoints,
+        personalities=Personalities(container.settings.home),
         typing=container.typing.showing,
     )
     undeliverable = container.approvals.undeliverable

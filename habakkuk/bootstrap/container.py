@@ -18,6 +18,7 @@ from habakkuk.bootstrap.tooling import agent_of, commands_of, tool_packages, wor
 from habakkuk.channels.registry import Channels
 from habakkuk.conversations.budgets import Budgets
 from habakkuk.conversations.choices import SessionChoices
+from habakkuk.conversations.personalities import Personalities
 from habakkuk.conversations.reports import UsageReports
 from habakkuk.conversations.service import Conversations
 from habakkuk.conversations.shelf import Shelf
@@ -134,7 +135,7 @@ class Container:
         def specs(agent: str, session_id: str) -> Sequence[ToolSpec]:
             return offered_in(tools, agent_of(self.settings, agent), self.database, session_id)
 
-        return Inspections(self.database, specs, count)
+        return Inspections(self.database, specs, Personalities(self.settings.home), count)
 
     @property
     def checkpoints(self) -> Checkpoints:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from habakkuk.accounts.types import Role, User
+from habakkuk.conversations.personalities import Personalities
 from habakkuk.conversations.types import Attached, Conversation, Target
 from habakkuk.core.config.schema import Config
 from habakkuk.db.engine import Work
@@ -25,9 +26,10 @@ class Health:
 
 @dataclass(frozen=True)
 class Server:
-    """What commands may know of the server: its models, and its health when they ask for it."""
+    """What commands may know of the server; of its health only when they ask for it."""
 
     selection: Selection
+    personalities: Personalities
     health: Callable[[], Health]
 
 
@@ -48,6 +50,7 @@ class CommandContext:
     selection: Selection
     health: Health | None
     heard: Callable[[str, str], None]
+    personalities: Personalities
     session_named: bool = False
     target: Target | None = None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -42,7 +42,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Conversation:
-    """An address with its current session."""
+    """An address with its current session. `chosen`: a person chose its agent."""
 
     id: str
     address: Address
@@ -51,13 +51,19 @@ class Conversation:
     session_id: str
     next_seq: int
     title: str | None = None
+    chosen: bool = False
+
+    def of(self, agent: str) -> Conversation:
+        """Return it as another agent's."""
+        return replace(self, agent=agent)
 
 
 @dataclass(frozen=True)
 class Session:
     """A transcript's frame. `system_prompt` is None until its first turn froze it.
 
-    `model` (provider/model) and `effort` are those chosen for it, None for what its agent has.
+    `model` (provider/model), `effort` and `personality` are those chosen for it, None for what its
+    agent has.
     """
 
     id: str
@@ -70,6 +76,7 @@ class Session:
     updated: datetime
     model: str | None = None
     effort: str | None = None
+    personality: str | None = None
 
 
 class Author(StrEnum):

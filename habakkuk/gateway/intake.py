@@ -186,7 +186,7 @@ class Intake:
             text=message.text,
             origin=channel,
             remote_id=message.id,
-            agent=self._agent(line, message),
+            routed=self._agent(line, message),
             joinable=line.adapter.manifest.bursts,
             # A program can neither be asked nor decide.
             commands=person,

@@ -60,7 +60,7 @@ def acceptance(inbound: Inbound, config: Config) -> Acceptance:
             data=_data(inbound),
         ),
         turn_id=turn_id(inbound),
-        agents=[inbound.agent] if inbound.agent else list(config.agents),
+        agents=[named] if (named := inbound.agent or inbound.routed) else list(config.agents),
         origin=inbound.origin,
         reply_to=reply_to(inbound),
         payload={"seed": inbound.seed} if inbound.seed else {},

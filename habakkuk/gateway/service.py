@@ -171,7 +171,7 @@ class Gateway:
         accepted = None if inbound.fresh else hotpath.accept(self._database, asked)
         if accepted is not None or inbound.remote_id or inbound.session_id:
             return accepted
-        agent = inbound.agent or self._config.main_agent
+        agent = inbound.agent or inbound.routed or self._config.main_agent
         conversation = rows.conversation_id(inbound.address)
         return hotpath.open_and_accept(self._database, asked, conversation, random_id("ses"), agent)
 
@@ -188,6 +188,7 @@ class Gateway:
             asked = replace(asked, answers=False)
             conversation = self._fitted(work, found, inbound)
             conversation = renewed(work, conversation, inbound)
+            asked = replace(asked, agents=[conversation.agent])
             if inbound.joinable:
                 asked = self._joining(work, conversation, inbound, asked)
             accepted = hotpath.accept_in(work, asked)
@@ -245,16 +246,15 @@ class Gateway:
             if not addresses.holds(work, found.id, inbound.session_id):
                 raise NotFound(f"there is no session {inbound.session_id!r}")
             return found
-        if found.agent not in self._config.agents and inbound.agent is None:
-            return self._switch(work, found, self._config.main_agent)
-        if inbound.agent is not None and inbound.agent != found.agent:
-            return self._switch(work, found, inbound.agent)
-        return found
+        kept = found.agent in self._config.agents and (found.chosen or inbound.routed is None)
+        wanted = inbound.agent or (found.agent if kept else inbound.routed)
+        wanted = wanted or self._config.main_agent
+        return found if wanted == found.agent else self._switch(work, found, wanted)
 
     def _create(self, work: Work, inbound: Inbound) -> Conversation:
         address = inbound.address
         session = inbound.session_id or random_id("ses")
-        agent = inbound.agent or self._config.main_agent
+        agent = inbound.agent or inbound.routed or self._config.main_agent
         fresh = Conversation(
             rows.conversation_id(address), address, inbound.user.id, agent, session, next_seq=1
         )
@@ -348,6 +348,7 @@ class Gateway:
             lambda turn, said: work.after_commit(
                 partial(self._tell, inbound, conversation.id, turn, said)
             ),
+            self._server.personalities,
             inbound.session_id is not None,
             inbound.target,
         )

@@ -29,7 +29,8 @@ class Inbound:
     yes or no of theirs answers an open question, as far as their role goes. `target` is where
     answers go outside, None where they are only shown here. The bytes of `files` are stored
     before. `seed` is what a new session starts with, as transcript JSON. `fresh`: the address was
-    made up for this message. `agent` None keeps the conversation's agent. `event`: Habakkuk says
+    made up for this message. `agent` None keeps the conversation's agent; `routed` is whose it is
+    as long as nobody chose another. `event`: Habakkuk says
     it, not the person, whose turn it is all the same. `writer` is what a group calls who wrote it,
     `unread` what came with it that cannot be read; `bot`: a program wrote it. After `idle` seconds
     without a word it begins a fresh session.
@@ -41,6 +42,7 @@ class Inbound:
     origin: str
     remote_id: str | None = None
     agent: str | None = None
+    routed: str | None = None
     session_id: str | None = None
     joinable: bool = False
     commands: bool = True

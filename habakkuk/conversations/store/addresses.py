@@ -10,9 +10,10 @@ from habakkuk.conversations.types import Address, Conversation, Session
 from habakkuk.db.engine import Database, Work
 from habakkuk.db.statements import Row
 
-_COLUMNS = "id, channel, account, chat, thread, user_id, agent, session_id, next_seq, title"
+_COLUMNS = "id, channel, account, chat, thread, user_id, agent, session_id, next_seq, title, chosen"
 _SESSION = (
-    "id, conversation_id, agent, user_id, system_prompt, title, created, updated, model, effort"
+    "id, conversation_id, agent, user_id, system_prompt, title, created, updated, model, effort,"
+    " personality"
 )
 # NO KEY UPDATE: inserts that reference the row take KEY SHARE on it and need not wait.
 _LOCK = text(f"""
@@ -39,6 +40,12 @@ _POINT = text("""
     UPDATE conversations SET session_id = :session_id, agent = :agent, updated = now()
     WHERE id = :id
 """)
+_CHOOSE = text("""
+    UPDATE conversations SET session_id = :session_id, agent = :agent, chosen = true,
+           updated = now()
+    WHERE id = :id
+""")
+_UNCHOOSE = text("UPDATE conversations SET chosen = false, updated = now() WHERE id = :id")
 _GET_SESSION = text(f"SELECT {_SESSION} FROM sessions WHERE id = :id")
 _HOLDS = text("SELECT 1 FROM sessions WHERE id = :id AND conversation_id = :conversation_id")
 _LIST_SESSIONS = text(f"""
@@ -103,6 +110,17 @@ def point(work: Work, conversation_id: str, session_id: str, agent: str) -> None
     work.execute(_POINT, id=conversation_id, session_id=session_id, agent=agent)
 
 
+def choose(work: Work, conversation: Conversation, session_id: str) -> None:
+    """Give a conversation to its agent for good, with a session that is made when it is new."""
+    add_session(work, conversation, session_id)
+    work.execute(_CHOOSE, id=conversation.id, session_id=session_id, agent=conversation.agent)
+
+
+def unchoose(work: Work, conversation_id: str) -> None:
+    """Let the server's settings say again whose a conversation is."""
+    work.execute(_UNCHOOSE, id=conversation_id)
+
+
 def get_session(database: Database, session_id: str) -> Session | None:
     """Return a session."""
     rows = database.run(_GET_SESSION, id=session_id)
@@ -132,7 +150,7 @@ def _address(address: Address) -> dict[str, str]:
 def _conversation(row: Row) -> Conversation:
     address = Address(row.channel, row.account, row.chat, row.thread)
     return Conversation(
-        row.id, address, row.user_id, row.agent, row.session_id, row.next_seq, row.title
+        row.id, address, row.user_id, row.agent, row.session_id, row.next_seq, row.title, row.chosen
     )
 
 

@@ -15,9 +15,9 @@ _BEGINNINGS = text("""
 """)
 _SESSION = text("""
     INSERT INTO sessions (id, conversation_id, agent, user_id, system_prompt, prompt_parts, model,
-                          effort, todo, title, title_source, forked_from)
+                          effort, personality, todo, title, title_source, forked_from)
     SELECT :id, conversation_id, agent, user_id, system_prompt, prompt_parts, model,
-           effort, todo, title, title_source, id
+           effort, personality, todo, title, title_source, id
     FROM sessions WHERE id = :session_id
 """)
 # A step is unique within its job, so that the copies belong to jobs of their own.

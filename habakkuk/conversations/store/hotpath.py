@@ -107,7 +107,7 @@ _TAKE = text("""
     WITH turn AS MATERIALIZED (
         SELECT t.id, t.session_id, t.conversation_id, t.user_id, t.agent, t.origin, t.reply_to,
                t.began, t.ended, t.outcome, t.reply_seq, t.created, s.system_prompt, s.model,
-               s.effort, s.todo, s.corrections
+               s.effort, s.todo, s.corrections, s.personality
         FROM turns t JOIN sessions s ON s.id = t.session_id WHERE t.id = :turn_id
     ), held AS MATERIALIZED (
         SELECT j.id FROM jobs j JOIN turn ON turn.id = j.id
@@ -203,8 +203,9 @@ class Taken:
 
     `begins` says that this run begins it and has taken `messages`; it does not when the turn began
     or ended before, or the lease is lost. `length` is how many messages the transcript has,
-    `model` and `effort` are what was chosen for the session; `compactions` counts its records,
-    `todo` is its task list, `corrections` are texts of which the model has not been told.
+    `model`, `effort` and `personality` are what was chosen for the session; `compactions` counts
+    its records, `todo` is its task list, `corrections` are texts of which the model has not been
+    told.
     """
 
     turn: Turn
@@ -217,6 +218,7 @@ class Taken:
     compactions: int = 0
     todo: dict[str, Any] | None = None
     corrections: Sequence[str] = ()
+    personality: str | None = None
 
 
 @dataclass(frozen=True)
@@ -277,7 +279,7 @@ def take(work: Work, turn_id: str, fence: int) -> Taken | None:
     said = [Said(each.body, each.said, each.data) for each in rows if each.seq]
     prompt, length = row.system_prompt, row.length
     corrections = list((row.corrections or {}).values())
-    kept: Any = row.model, row.effort, row.compactions, row.todo, corrections
+    kept: Any = row.model, row.effort, row.compactions, row.todo, corrections, row.personality
     return Taken(turn, prompt, row.begins, said, length, *kept)
 
 

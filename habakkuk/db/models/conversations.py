@@ -26,7 +26,7 @@ class Conversation(Base):
     """An address. Its row is the lock of admission; `next_seq` numbers its chat messages.
 
     `question` is the wait that its next message may answer, `steered` the turn for which guidance
-    came; both may have ended by now.
+    came; both may have ended by now. `chosen`: a person chose its agent.
     """
 
     __tablename__ = "conversations"
@@ -46,6 +46,7 @@ class Conversation(Base):
     steered: Mapped[str | None]
     title: Mapped[str | None]
     archived: Mapped[bool] = mapped_column(server_default="false")
+    chosen: Mapped[bool] = mapped_column(server_default="false")
     created: Mapped[Created]
     updated: Mapped[Created]
 
@@ -55,9 +56,9 @@ class Conversation(Base):
 class Session(Base):
     """A transcript with the prompt that was frozen at its first turn.
 
-    `model` and `effort` are what a person chose for it, NULL for what its agent has; `todo` is the
-    agent's task list, `corrections` are texts by the seq of the message that they replace, of which
-    the model is told with its next turn.
+    `model`, `effort` and `personality` are what a person chose for it, NULL for what its agent has;
+    `todo` is the agent's task list, `corrections` are texts by the seq of the message that they
+    replace, of which the model is told with its next turn.
     """
 
     __tablename__ = "sessions"
@@ -76,6 +77,7 @@ class Session(Base):
     forked_from: Mapped[str | None]
     model: Mapped[str | None]
     effort: Mapped[str | None]
+    personality: Mapped[str | None]
     todo: Mapped[dict[str, Any] | None]
     corrections: Mapped[dict[str, Any] | None]
     created: Mapped[Created]

@@ -19,7 +19,18 @@ from habakkuk.core.log import configure_logging
 from habakkuk.core.redaction import Redactor
 from habakkuk.ops.run_file import resolve_settings
 from web.answers import json_answer
-from web.api import approvals, chat, conversations, models, questions, sessions, turns, usage, work
+from web.api import (
+    approvals,
+    channels,
+    chat,
+    conversations,
+    models,
+    questions,
+    sessions,
+    turns,
+    usage,
+    work,
+)
 from web.auth.door import Door
 from web.auth.views import add_login
 from web.bodies import StrictRequest
@@ -46,6 +57,7 @@ _APIS = (
     questions.api,
     work.api,
     usage.api,
+    channels.api,
     openai.api,
 )
 

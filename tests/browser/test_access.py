@@ -8,6 +8,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import expect
 
+from habakkuk.conversations.types import Address, Target
 from tests.browser.conftest import Opening
 from tests.browser.window import Window
 from tests.fakes.stack import until
@@ -46,6 +47,8 @@ def test_axe_finds_nothing_on_any_page(
     window.served.client.post("/api/chat/held/pause")
     window.served.send("Go [[delay 0.2]] [[tokens 500]]", "run")
     window.served.send("queued", "run")
+    stranger = Address("telegram", "bot", "7")
+    window.stack.container.pairings.knock(stranger, "7", "Bob", Target("bot", "7"))
     places = {
         "/": "text=What shall be done?",
         "/?list": ".list .item",
@@ -56,6 +59,7 @@ def test_axe_finds_nothing_on_any_page(
         "/c/run": ".queue li",
         "/overview": ".state.paused",
         "/usage": ".rows td >> nth=0",
+        "/channels": "text=Asking to come in",
         "/jobs?state=all": ".rows td >> nth=0",
         "/jobs?state=aside": ".filters",
     }

@@ -124,7 +124,17 @@ def test_text_that_streams_in_calls_home_neither(served: Served) -> None:
 def test_every_page_says_that_nothing_is_loaded_from_elsewhere(browser: Browser) -> None:
     browser.sign_in()
     browser.post("/api/chat", {"conversation": "c", "text": _PICTURES[0]})
-    for path in ("/", "/c/c", "/overview", "/jobs", "/usage", "/login", "/nothing", "/c/nothing"):
+    for path in (
+        "/",
+        "/c/c",
+        "/overview",
+        "/channels",
+        "/jobs",
+        "/usage",
+        "/login",
+        "/nothing",
+        "/c/nothing",
+    ):
         answer = browser.client.get(path, headers={"Accept": "text/html"})
         assert answer.headers["content-type"].startswith("text/html"), path
         policy = dict(

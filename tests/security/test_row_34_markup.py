@@ -91,7 +91,7 @@ _MORE = [
     f"<script nonce=''>{_RUN}</script>",
     f"<object type=text/html data='data:text/html,<script>{_RUN}</script>'></object>",
 ]
-_PAGES = ["/", "/c/c", "/overview", "/jobs", "/usage"]
+_PAGES = ["/", "/c/c", "/overview", "/channels", "/jobs", "/usage"]
 _MARKUP = ("<script>", "<img", "<svg", "<iframe", "onerror=", "onload=")
 
 

@@ -145,7 +145,8 @@ def test_lists_hold_nothing_of_another(house: House) -> None:
     paths += ["/api/usage", "/api/budgets", "/api/models", "/", "/overview", "/usage", "/v1/models"]
     paths += [f"/api/conversations?q={word}" for word in ("canary", "owner", "%25", "_", "*", "'")]
     paths += ["/api/conversations?archived=true", "/api/sessions?limit=100", "/api/chat?limit=100"]
-    paths += ["/jobs", "/api/jobs", "/openapi.json"]
+    paths += ["/jobs", "/api/jobs", "/openapi.json", "/channels", "/api/channels"]
+    paths += ["/api/pairings", "/api/deliveries"]
     for path in paths:
         answer = house.client.get(path)
         # What a search looked for stands in its own page.
@@ -213,7 +214,7 @@ def test_a_browser_of_hers_sees_no_more_than_her_token(house: House) -> None:
             if method == "GET":
                 found = client.get(path, headers={"Accept": "text/html"})
                 assert _SECRET not in found.text, path
-    for path in ("/", "/c/c", "/overview", "/jobs", "/usage"):
+    for path in ("/", "/c/c", "/overview", "/channels", "/jobs", "/usage"):
         assert _SECRET not in client.get(path, headers={"Accept": "text/html"}).text, path
 
 
@@ -240,7 +241,7 @@ def test_no_route_was_forgotten(house: House) -> None:
     """Each that names something by an id is among the calls above, or is nobody's own."""
     app = application(house.served.stack.container)
     own = {"/static/<path:name>", "/channels/<account>", "/v1/models/<path:model>"}
-    own |= {"/api/chat/<conversation>/events"}
+    own |= {"/api/chat/<conversation>/events", "/api/channels/<id>/restart"}
     adapter = app.url_map.bind("localhost")
     covered = {
         adapter.match(path.partition("?")[0], method=method, return_rule=True)[0].rule

@@ -5,6 +5,7 @@ from __future__ import annotations
 from flask import Flask
 
 from web.dashboard.assets import Assets
+from web.dashboard.channels import views as channels
 from web.dashboard.chat import views as chat
 from web.dashboard.files import files
 from web.dashboard.inspect import views as inspect
@@ -19,5 +20,6 @@ def add_dashboard(app: Flask) -> None:
     assets = Assets()
     Shell(assets).add_to(app)
     app.register_blueprint(files(assets))
-    for page in (chat.page, inspect.page, overview.page, jobs.page, usage.page):
+    views = (chat, inspect, overview, channels, jobs, usage)
+    for page in (view.page for view in views):
         app.register_blueprint(page)

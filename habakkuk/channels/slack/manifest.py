@@ -1,0 +1,52 @@
+"""The facts of the Slack channel."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import model_validator
+
+from habakkuk.channels.contract import AccountSettings, Certainty, Feature, Manifest
+from habakkuk.core.config.values import Url, Variable
+
+_ONE = (
+    "an account needs either app_token_env, by which it opens a line to Slack, or"
+    " signing_secret_env, by which Slack proves itself when it brings messages"
+)
+
+
+class SlackSettings(AccountSettings):
+    """One of `app_token_env` (Socket Mode) and `signing_secret_env` (HTTP) is needed.
+
+    `api_url` is Slack's for governments, or a server for tests.
+    """
+
+    bot_token_env: Variable
+    app_token_env: Variable | None = None
+    signing_secret_env: Variable | None = None
+    api_url: Url = "https://slack.com/api/"
+    link_previews: bool = False
+
+    @property
+    def polls(self) -> bool:
+        """Whether a line to Slack is kept open."""
+        return self.app_token_env is not None
+
+    @model_validator(mode="after")
+    def _one_way_in(self) -> Self:
+        if (self.app_token_env is None) == (self.signing_secret_env is None):
+            raise ValueError(_ONE)
+        return self
+
+
+MANIFEST = Manifest(
+    name="slack",
+    title="Slack",
+    settings=SlackSettings,
+    # https://docs.slack.dev/reference/block-kit/blocks/markdown-block: all of a message's together.
+    limit=12_000,
+    certainty=Certainty.READ_BACK,
+    features=frozenset({Feature.BUTTONS, Feature.FILES, Feature.REACTIONS, Feature.DRAFTS}),
+    # Seed, Outbound files: "capped at 100 MB".
+    file_limit=100_000_000,
+)

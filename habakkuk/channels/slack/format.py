@@ -18,6 +18,7 @@ from habakkuk.channels.slack import mrkdwn
 from habakkuk.core.text import shorten
 
 Block = Mapping[str, Any]
+_Span = tuple[int, int]
 # https://docs.slack.dev/reference/block-kit/blocks: a section's text, a message's blocks, an
 # actions block's elements, a button's text and value.
 _SECTION, _MOST_BLOCKS, _ROW = 3000, 50, 25
@@ -26,6 +27,8 @@ _LABEL, _VALUE = 75, 2000
 _NOTIFIED = 300
 _OPENING = re.compile(rb"<(?=[@!#/?A-Za-z])")
 _AUTOLINK = re.compile(rb"<(?:https?://|mailto:)[^\s<>]*>")
+# Up to here a line has nothing but what marks lists and quotes.
+_LINE_START = re.compile(rb"(?:\A|\n)[\s>*+\-0-9.)]*\Z")
 _ENTITY = b"&lt;"
 _LETTER = ord("a")
 
@@ -97,24 +100,28 @@ def _places(source: bytes) -> Iterator[int]:
     entities = bytearray(source)
     for place in found:
         entities[place] = _LETTER
-    code = _code(entities.decode())
+    blocks_of_code, spans = _code(entities.decode())
     for place in found:
         before = source[:place]
         escaped = (len(before) - len(before.rstrip(b"\\"))) % 2
-        if not escaped and not _within(place, code):
+        # HTML that begins a line ends a span of code, whatever was to come.
+        inside = _within(place, spans) and _LINE_START.search(before) is None
+        if not escaped and not inside and not _within(place, blocks_of_code):
             yield place
 
 
-def _within(place: int, spans: Sequence[tuple[int, int]]) -> bool:
+def _within(place: int, spans: Sequence[_Span]) -> bool:
     return any(start <= place < end for start, end in spans)
 
 
-def _code(markdown: str) -> list[tuple[int, int]]:
-    """Return where code stands, in UTF-8 offsets."""
-    found: list[tuple[int, int]] = []
+def _code(markdown: str) -> tuple[list[_Span], list[_Span]]:
+    """Return where blocks and spans of code stand, in UTF-8 offsets."""
+    blocks_of_code: list[_Span] = []
+    spans: list[_Span] = []
     for event, place in pyromark.events_with_range(markdown):
         kind, inside = next(iter(event.items())) if isinstance(event, dict) else (event, None)
-        block = kind == "Start" and isinstance(inside, dict) and "CodeBlock" in inside
-        if kind == "Code" or block:
-            found.append((place["start"], place["end"]))
-    return found
+        if kind == "Code":
+            spans.append((place["start"], place["end"]))
+        elif kind == "Start" and isinstance(inside, dict) and "CodeBlock" in inside:
+            blocks_of_code.append((place["start"], place["end"]))
+    return blocks_of_code, spans

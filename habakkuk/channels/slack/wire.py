@@ -152,9 +152,9 @@ def decoded(body: bytes) -> Mapping[str, Any]:
         if text.lstrip().startswith("{"):
             return _object(text)
         form = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
+        return _object(form["payload"]) if "payload" in form else form
     except ValueError:
         raise WebhookUnreadable("the body is neither JSON nor a form") from None
-    return _object(form["payload"]) if "payload" in form else form
 
 
 def _object(text: str) -> Mapping[str, Any]:

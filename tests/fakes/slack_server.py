@@ -71,6 +71,8 @@ class SlackServer:
         self.plans: deque[Plan] = deque()
         # Instead of the next answers of a method.
         self.refusals: dict[str, deque[Refusal]] = defaultdict(deque)
+        # Whoever calls the method waits until all that the barrier is for do so.
+        self.gathers: dict[str, threading.Barrier] = {}
         # Instead of the next bodies, whatever was done; None drops the line.
         self.bodies: deque[bytes | None] = deque()
         self.posts: list[Shown] = []
@@ -141,6 +143,8 @@ class SlackServer:
 
     def answer(self, token: str, method: str, asked: dict[str, Any]) -> tuple[Any, Plan]:
         """Return a method's result. Raises Refusal."""
+        if method in self.gathers:
+            self.gathers[method].wait(20)
         with self._lock:
             self.calls.append((method, asked))
             wanted = APP_TOKEN if method == "apps.connections.open" else BOT_TOKEN

@@ -1,4 +1,4 @@
-"""One bot at a fake of its platform."""
+"""One bot at a fake Bot API server."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from habakkuk.channels.contract import Account
 from habakkuk.channels.telegram.adapter import TelegramAdapter
 from habakkuk.channels.telegram.manifest import TelegramSettings
 from habakkuk.core.outside import OutsideHttp
-from tests.fakes.slack_server import SlackServer
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 
 
@@ -33,11 +32,3 @@ def bot(telegram: TelegramServer) -> Callable[..., TelegramAdapter]:
         return TelegramAdapter(Account("mine", secrets), settings, OutsideHttp())
 
     return make
-
-
-@pytest.fixture
-def slack() -> Iterator[SlackServer]:
-    """A workspace; at the end everything that it was sent must have been as Slack wants it."""
-    with SlackServer() as server:
-        yield server
-        assert server.faults == []

@@ -21,8 +21,8 @@ from habakkuk.core.outside import OutsideHttp
 
 _SECRET = "0123456789abcdef0123456789abcdef"
 _SECRETS = {"BOT": "xoxb-1-2-bot", "APP": "xapp-1-A-2-app", "SIGNING": _SECRET}
-_LINE = {"app_token_env": "APP"}
-_HOOKED = {"signing_secret_env": "SIGNING"}
+_LINE: dict[str, Any] = {"app_token_env": "APP"}
+_HOOKED: dict[str, Any] = {"signing_secret_env": "SIGNING"}
 
 
 def _adapter(secrets: dict[str, str] | None = None, **settings: Any) -> Adapter:

@@ -67,7 +67,7 @@ def _spoken(markdown: str) -> list[tuple[str, str]]:
     found, code = [], False
     for event in events(markdown):
         kind, inside = next(iter(event.items())) if isinstance(event, dict) else (event, None)
-        if kind in {"Start", "End"} and "CodeBlock" in (inside if inside else ()):
+        if kind in {"Start", "End"} and "CodeBlock" in str(inside):
             code = kind == "Start"
         elif kind in {"Text", "Html", "InlineHtml"} and not code:
             found.append((str(kind), str(inside)))

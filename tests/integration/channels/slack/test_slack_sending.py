@@ -24,7 +24,7 @@ from habakkuk.channels.slack.adapter import SlackAdapter
 from habakkuk.core.errors import ChannelError
 from tests.fakes.platform import DROP_AFTER, DROP_BEFORE, refuse
 from tests.fakes.slack_server import BOT, BOT_TOKEN, TEAM, Refusal, SlackServer
-from tests.integration.channels.slack_parts import app
+from tests.integration.channels.slack.parts import app
 
 _MESSAGE = OutboundMessage("key1", "D1", "", "hello", "answer", reply_to=f"{TEAM}:D1:5.1")
 _BUTTONS = (Button("Allow once", "hb|n|0"), Button("Deny", "hb|n|1"))

@@ -1,27 +1,17 @@
-"""One app at a fake Slack, and what listens to it."""
+"""A poller that runs in a thread, and the desk that it hands over to."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
-from habakkuk.channels.contract import Account
+from habakkuk.channels.contract import ChannelPoller
 from habakkuk.channels.messages import Event, InboundMessage
-from habakkuk.channels.slack.adapter import SlackAdapter
-from habakkuk.channels.slack.manifest import SlackSettings
-from habakkuk.channels.slack.poller import SlackPoller
 from habakkuk.core.errors import Unavailable
 from habakkuk.core.interrupt import Interrupt, Reason
-from habakkuk.core.outside import OutsideHttp
-from tests.fakes.slack_server import APP_TOKEN, BOT_TOKEN, SlackServer
 
-
-def app(slack: SlackServer, **more: Any) -> SlackAdapter:
-    """Return the adapter of an account, with other settings and secrets where they are named."""
-    secrets = {"BOT": BOT_TOKEN, "APP": APP_TOKEN, "SIGNING": "0" * 32} | more.pop("secrets", {})
-    names = {"bot_token_env": "BOT", "app_token_env": "APP", "api_url": slack.url} | more
-    return SlackAdapter(Account("mine", secrets), SlackSettings(**names), OutsideHttp())
+_E = TypeVar("_E", bound=Event)
 
 
 class Desk:
@@ -31,33 +21,41 @@ class Desk:
         self.place: Mapping[str, Any] | None = None
         self.events: list[Event] = []
         self.beats = 0
+        # So many are turned away; negative: all of them.
         self.refuses = 0
+        self.hears: Callable[[Event], object] = lambda _event: None
 
     def cursor(self) -> Mapping[str, Any] | None:
         return self.place
 
     def take(self, event: Event, cursor: Mapping[str, Any] | None) -> None:
-        if self.refuses > 0:
+        if self.refuses:
             self.refuses -= 1
             raise Unavailable("the database is away", retry_after=0.01)
         self.place = cursor or self.place
         self.events.append(event)
+        self.hears(event)
 
     def alive(self) -> None:
         self.beats += 1
 
+    def of(self, kind: type[_E]) -> list[_E]:
+        """Return what came of one kind."""
+        return [one for one in list(self.events) if isinstance(one, kind)]
+
     @property
     def texts(self) -> list[str]:
-        return [one.text for one in list(self.events) if isinstance(one, InboundMessage)]
+        """The messages that came."""
+        return [one.text for one in self.of(InboundMessage)]
 
 
 class Running:
     """A poller in a thread of its own, and how it ended."""
 
-    def __init__(self, adapter: SlackAdapter, desk: Desk) -> None:
+    def __init__(self, poller: ChannelPoller, desk: Desk) -> None:
         self.desk = desk
         self.ended: Exception | None = None
-        self._poller = SlackPoller(adapter)
+        self._poller = poller
         self._interrupt = Interrupt()
         self._thread = threading.Thread(target=self._run)
         self._thread.start()

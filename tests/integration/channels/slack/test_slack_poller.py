@@ -10,9 +10,10 @@ from habakkuk.channels.contract import Unusable
 from habakkuk.channels.messages import Edit, InboundMessage, Press, Removal
 from habakkuk.core.errors import ChannelError
 from habakkuk.core.interrupt import Interrupted
+from tests.fakes.listening import Desk, Running
 from tests.fakes.slack_server import BOT, TEAM, Refusal, SlackServer
 from tests.fakes.stack import until
-from tests.integration.channels.slack_parts import Desk, Running, app
+from tests.integration.channels.slack.parts import app, listening
 
 Start = Callable[..., Running]
 
@@ -22,7 +23,7 @@ def start(slack: SlackServer) -> Iterator[Start]:
     started: list[Running] = []
 
     def make(desk: Desk | None = None) -> Running:
-        made = Running(app(slack), desk or Desk())
+        made = listening(app(slack), desk)
         started.append(made)
         return made
 
@@ -137,7 +138,7 @@ def test_a_wait_is_left_to_the_supervisor(slack: SlackServer, start: Start) -> N
 
 
 def test_nobody_there_is_left_to_the_supervisor(slack: SlackServer) -> None:
-    ended = Running(app(slack, api_url="http://127.0.0.1:1/"), Desk()).end()
+    ended = listening(app(slack, api_url="http://127.0.0.1:1/")).end()
     assert isinstance(ended, ChannelError)
     assert ended.retryable
 

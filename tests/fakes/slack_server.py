@@ -51,10 +51,11 @@ class Shown:
     key: str
     asked: dict[str, Any] = field(repr=False)
     files: list[dict[str, Any]] = field(default_factory=list)
+    team: str = TEAM
 
     def told(self, *, metadata: bool) -> dict[str, Any]:
         """Return it as a history has it."""
-        made: dict[str, Any] = {"type": "message", "ts": self.ts, "user": BOT, "team": TEAM}
+        made: dict[str, Any] = {"type": "message", "ts": self.ts, "user": BOT, "team": self.team}
         made |= {"bot_id": "B1", "app_id": APP, "text": self.asked.get("text", "")}
         made |= {"blocks": self.asked.get("blocks", []), "files": self.files}
         if self.thread:
@@ -68,6 +69,8 @@ class SlackServer:
     """The server with what it saw. Lists only grow, so tests may read them at any time."""
 
     def __init__(self, retries: tuple[float, ...] = RETRIES) -> None:
+        # The workspaces that the app is installed in, by the bot's token there.
+        self.teams = {BOT_TOKEN: TEAM}
         self.plans: deque[Plan] = deque()
         # Instead of the next answers of a method.
         self.refusals: dict[str, deque[Refusal]] = defaultdict(deque)
@@ -124,8 +127,9 @@ class SlackServer:
     @staticmethod
     def callback(event: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the Events API makes of something that happened."""
-        allowed = {"team_id": TEAM, "user_id": BOT, "is_bot": True, "enterprise_id": None}
-        told = {"type": "event_callback", "team_id": TEAM, "api_app_id": APP, "token": "old"}
+        team = event.get("team", TEAM)
+        allowed = {"team_id": team, "user_id": BOT, "is_bot": True, "enterprise_id": None}
+        told = {"type": "event_callback", "team_id": team, "api_app_id": APP, "token": "old"}
         number = f"Ev{abs(hash(json.dumps(event, sort_keys=True))):x}"
         return told | {"event": event, "event_id": number, "authorizations": [allowed]}
 
@@ -147,9 +151,10 @@ class SlackServer:
             self.gathers[method].wait(20)
         with self._lock:
             self.calls.append((method, asked))
-            wanted = APP_TOKEN if method == "apps.connections.open" else BOT_TOKEN
-            if token != wanted:
+            known = {APP_TOKEN} if method == "apps.connections.open" else set(self.teams)
+            if token not in known:
                 raise Refusal("invalid_auth")
+            self._team = self.teams.get(token, TEAM)
             if self.refusals[method]:
                 raise self.refusals[method].popleft()
             act = getattr(self, "_" + method.replace(".", "_"), None)
@@ -163,9 +168,9 @@ class SlackServer:
     def _auth_test(self, asked: Mapping[str, Any]) -> Any:
         return {
             "url": "https://acme.slack.com/",
-            "team": "Acme",
+            "team": "Acme" if self._team == TEAM else self._team,
             "user": "habakkuk",
-            "team_id": TEAM,
+            "team_id": self._team,
             "user_id": BOT,
             "bot_id": "B1",
         }
@@ -188,7 +193,7 @@ class SlackServer:
         plan = self.plans.popleft() if self.plans else TAKE
         thread = str(asked.get("thread_ts") or "")
         text = slack_rules.shown(asked)
-        made = Shown(self.ts(), asked["channel"], thread, text, key, asked, files)
+        made = Shown(self.ts(), asked["channel"], thread, text, key, asked, files, self._team)
         self.posts.append(made)
         if plan.take:
             self.shown.append(made)

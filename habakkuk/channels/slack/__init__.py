@@ -1,1 +1,1 @@
-"""The Slack channel: one app in one workspace, by Socket Mode or the Events API over HTTP."""
+"""The Slack channel: one app in its workspaces, by Socket Mode or the Events API over HTTP."""

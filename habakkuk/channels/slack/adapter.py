@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
 
 from habakkuk.channels.contract import (
@@ -26,7 +26,7 @@ from habakkuk.channels.messages import (
     RemoteFile,
     Reply,
 )
-from habakkuk.channels.slack import failures, files, signature, wire
+from habakkuk.channels.slack import failures, files, signature, tokens, wire
 from habakkuk.channels.slack.client import Client, Lost, Refused, part
 from habakkuk.channels.slack.format import (
     blocks,
@@ -35,43 +35,34 @@ from habakkuk.channels.slack.format import (
     plain_blocks,
     shown_length,
 )
-from habakkuk.channels.slack.history import History
-from habakkuk.channels.slack.knowledge import Knowledge
 from habakkuk.channels.slack.manifest import MANIFEST, SlackSettings
 from habakkuk.channels.slack.mrkdwn import escaped
-from habakkuk.core.errors import ConfigurationError
+from habakkuk.channels.slack.workspace import Workspace, Workspaces
 from habakkuk.core.outside import OutsideHttp
 
 _T = TypeVar("_T")
-_BOT_TOKEN = re.compile(r"xox[be][.-][A-Za-z0-9.-]{3,500}")
-_APP_TOKEN = re.compile(r"xapp-[A-Za-z0-9-]{3,500}")
-_SIGNING_SECRET = re.compile(r"[0-9a-f]{16,128}")
 _METADATA = "habakkuk_message"
 _EMOJI = {Reaction.WORKING: "eyes", Reaction.DONE: "+1", Reaction.FAILED: "cry"}
 _LONGEST_DRAFT = 3000
 
 
 class SlackAdapter(ChannelAdapter[SlackSettings]):
-    """Talk to one workspace as one app."""
+    """Talk as one app, to every workspace that it is installed in."""
 
     manifest: ClassVar[Manifest] = MANIFEST
 
     def __init__(self, account: Account, settings: SlackSettings, http: OutsideHttp) -> None:
         """Read the tokens. Raises ConfigurationError."""
         super().__init__(account, settings, http)
-        place = f"channels.{account.name}"
-        token = account.secret(settings.bot_token_env)
-        if _BOT_TOKEN.fullmatch(token) is None:
-            raise ConfigurationError(
-                f"{place}.bot_token_env: {settings.bot_token_env} holds no bot token, which begins"
-                " with xoxb-; the app's page has it under OAuth & Permissions"
-            )
-        self.app_token = _app_token(account, settings)
-        self._secret = _signing_secret(account, settings)
-        self.client = Client(token, settings.api_url, http)
-        self.knowledge = Knowledge(self.client)
-        self.reader = wire.Reader(self.knowledge)
-        self.history = History(self.client)
+        token = tokens.bot_token(account, settings)
+        self.app_token = tokens.app_token(account, settings)
+        self._secret = tokens.signing_secret(account, settings)
+        others = {
+            team: Workspace(Client(other, settings.api_url, http), team)
+            for team, other in tokens.workspace_tokens(account, settings).items()
+        }
+        self.workspaces = Workspaces(Workspace(Client(token, settings.api_url, http)), others)
+        self.reader = wire.Reader(self.workspaces.of)
         # Two accounts with one app token would take each other's messages.
         proof = self.app_token or token
         self._identity = hashlib.sha256(proof.encode()).hexdigest()[:16]
@@ -82,9 +73,10 @@ class SlackAdapter(ChannelAdapter[SlackSettings]):
         return self._identity
 
     def check(self) -> str:
-        """Return the app's name and its workspace. Raises NotSent."""
-        me = self._done(self.knowledge.me)
-        return f"@{me.user} in {me.team}"
+        """Return the app's name and its workspaces. Raises NotSent."""
+        every = [self.workspaces.own, *self.workspaces.others.values()]
+        found = [_done(one.knowledge.me) for one in every]
+        return f"@{found[0].user} in {', '.join(me.team for me in found)}"
 
     def verify(self, request: RawRequest) -> None:
         """Check signature and time."""
@@ -112,12 +104,14 @@ class SlackAdapter(ChannelAdapter[SlackSettings]):
 
     def send(self, message: OutboundMessage) -> Receipt:
         """Send one message; formatting that Slack refuses is left out."""
+        workspace, chat = self.workspaces.at(message.chat)
+        message = replace(message, chat=chat)
         if message.file is not None:
-            return files.send(self.client, message, message.file)
+            return files.send(workspace.client, message, message.file)
         forms = _forms(message)
         for form in forms:
             try:
-                return self._posted(message, form)
+                return self._posted(workspace, message, form)
             except Refused as refused:
                 if refused.code not in failures.FORMATTING or form is forms[-1]:
                     raise failures.of_send(refused) from None
@@ -127,78 +121,87 @@ class SlackAdapter(ChannelAdapter[SlackSettings]):
 
     def find(self, message: OutboundMessage) -> Receipt | None:
         """Look for a message by the key that it was given."""
-        found = self._done(lambda: self.history.find(message, _METADATA))
-        return None if found is None else Receipt(_id_of(message.chat, found))
+        workspace, chat = self.workspaces.at(message.chat)
+        message = replace(message, chat=chat)
+        found = _done(lambda: workspace.history.find(message, _METADATA))
+        return None if found is None else Receipt(_id_of(chat, found))
 
     def settle(self, press: Press, said: str) -> None:
         """Take the buttons of a message away, and say below it what became of them."""
-        ts = wire.message_ts(press.message, press.chat)
+        workspace, chat = self.workspaces.at(press.chat)
+        ts = wire.message_ts(press.message, chat)
         if ts is None:
             return
-        shown = self._done(lambda: self.history.one(press.chat, press.thread, ts))
+        shown = _done(lambda: workspace.history.one(chat, press.thread, ts))
         if shown is None:
             return
         kept = [one for one in shown.get("blocks") or [] if one.get("type") != "actions"]
         changed: dict[str, Any] = {"text": shown.get("text") or said}
         changed["blocks"] = [*kept, notice(said)]
-        self._done(
-            lambda: self.client.chat_update(channel=press.chat, ts=ts, **changed), failures.GONE
-        )
+        client = workspace.client
+        _done(lambda: client.chat_update(channel=chat, ts=ts, **changed), failures.GONE)
 
     def decline(self, press: Press, said: str) -> None:
         """Say it to who pressed alone; the buttons stay."""
+        workspace, chat = self.workspaces.at(press.chat)
+        user = self.workspaces.at(press.sender)[1]
         told, thread = notification(said), press.thread or None
-        self._done(
-            lambda: self.client.chat_postEphemeral(
-                channel=press.chat, user=press.sender, text=told, thread_ts=thread
+        _done(
+            lambda: workspace.client.chat_postEphemeral(
+                channel=chat, user=user, text=told, thread_ts=thread
             )
         )
 
     def fetch(self, file: RemoteFile, limit: int) -> Iterator[bytes]:
         """Yield a file, as Slack has it now."""
-        return files.fetch(self.client, file, limit)
+        workspace = self.workspaces.of(str(file.handle.get("team", "")))
+        return files.fetch(workspace.client, file, limit)
 
     def react(
         self, chat: str, message: str, reaction: Reaction | None, before: Reaction | None
     ) -> None:
         """Take a reaction away and add another."""
-        ts = wire.message_ts(message, chat)
+        workspace, channel = self.workspaces.at(chat)
+        client, ts = workspace.client, wire.message_ts(message, channel)
         if ts is None:
             return
-        where = {"channel": chat, "timestamp": ts}
+        where = {"channel": channel, "timestamp": ts}
         if before is not None and before is not reaction:
             old = _EMOJI[before]
-            self._done(
-                lambda: self.client.reactions_remove(name=old, **where), failures.NO_REACTION
-            )
+            _done(lambda: client.reactions_remove(name=old, **where), failures.NO_REACTION)
         if reaction is not None:
             new = _EMOJI[reaction]
-            self._done(lambda: self.client.reactions_add(name=new, **where), failures.REACTED)
+            _done(lambda: client.reactions_add(name=new, **where), failures.REACTED)
 
     def draft(self, chat: str, thread: str, reply_to: str | None, text: str) -> str:  # noqa: ARG002 - Slack has threads
         """Post a message of progress."""
+        workspace, channel = self.workspaces.at(chat)
         shown = _draft(text)
-        posted = self._done(
-            lambda: self.client.chat_postMessage(
-                channel=chat, thread_ts=thread or None, unfurl_links=False, **shown
+        posted = _done(
+            lambda: workspace.client.chat_postMessage(
+                channel=channel, thread_ts=thread or None, unfurl_links=False, **shown
             )
         )
-        return _id_of(chat, posted.data) or ""
+        return _id_of(channel, posted.data) or ""
 
     def redraft(self, chat: str, draft: str, text: str) -> None:
         """Change it."""
-        ts, shown = wire.message_ts(draft, chat), _draft(text)
+        workspace, channel = self.workspaces.at(chat)
+        ts, shown = wire.message_ts(draft, channel), _draft(text)
         if ts is not None:
-            self._done(lambda: self.client.chat_update(channel=chat, ts=ts, **shown))
+            _done(lambda: workspace.client.chat_update(channel=channel, ts=ts, **shown))
 
     def undraft(self, chat: str, draft: str) -> None:
         """Delete it."""
-        ts = wire.message_ts(draft, chat)
+        workspace, channel = self.workspaces.at(chat)
+        client, ts = workspace.client, wire.message_ts(draft, channel)
         if ts is not None:
-            self._done(lambda: self.client.chat_delete(channel=chat, ts=ts), failures.GONE)
+            _done(lambda: client.chat_delete(channel=channel, ts=ts), failures.GONE)
 
-    def _posted(self, message: OutboundMessage, form: Mapping[str, Any]) -> Receipt:
-        posted = self.client.chat_postMessage(
+    def _posted(
+        self, workspace: Workspace, message: OutboundMessage, form: Mapping[str, Any]
+    ) -> Receipt:
+        posted = workspace.client.chat_postMessage(
             channel=message.chat,
             thread_ts=message.thread or None,
             unfurl_links=self.settings.link_previews,
@@ -208,16 +211,17 @@ class SlackAdapter(ChannelAdapter[SlackSettings]):
         )
         return Receipt(_id_of(message.chat, posted.data))
 
-    def _done(self, ask: Callable[[], _T], settled: frozenset[str] = frozenset()) -> Any:
-        """Do what can be done twice; None for what was done already. Raises NotSent."""
-        try:
-            return ask()
-        except Refused as refused:
-            if refused.code in settled:
-                return None
-            raise failures.of_call(refused) from None
-        except Lost as lost:
-            raise failures.of_call(lost) from None
+
+def _done(ask: Callable[[], _T], settled: frozenset[str] = frozenset()) -> Any:
+    """Do what can be done twice; None for what was done already. Raises NotSent."""
+    try:
+        return ask()
+    except Refused as refused:
+        if refused.code in settled:
+            return None
+        raise failures.of_call(refused) from None
+    except Lost as lost:
+        raise failures.of_call(lost) from None
 
 
 def _id_of(chat: str, told: object) -> str | None:
@@ -243,29 +247,3 @@ def _forms(message: OutboundMessage) -> list[Mapping[str, Any]]:
 def _draft(text: str) -> Mapping[str, Any]:
     shown = text[:_LONGEST_DRAFT]
     return {"text": notification(shown), "blocks": blocks(shown, ())}
-
-
-def _app_token(account: Account, settings: SlackSettings) -> str | None:
-    if settings.app_token_env is None:
-        return None
-    token = account.secret(settings.app_token_env)
-    if _APP_TOKEN.fullmatch(token) is None:
-        raise ConfigurationError(
-            f"channels.{account.name}.app_token_env: {settings.app_token_env} holds no app-level"
-            " token, which begins with xapp-; make one with the scope connections:write under Basic"
-            " Information"
-        )
-    return token
-
-
-def _signing_secret(account: Account, settings: SlackSettings) -> bytes | None:
-    if settings.signing_secret_env is None:
-        return None
-    secret = account.secret(settings.signing_secret_env)
-    if _SIGNING_SECRET.fullmatch(secret) is None:
-        raise ConfigurationError(
-            f"channels.{account.name}.signing_secret_env: {settings.signing_secret_env} holds no"
-            " signing secret, which is 32 digits and letters from a to f; the app's page has it"
-            " under Basic Information"
-        )
-    return secret.encode()

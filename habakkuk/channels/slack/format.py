@@ -28,7 +28,7 @@ _NOTIFIED = 300
 _OPENING = re.compile(rb"<(?=[@!#/?A-Za-z])")
 _AUTOLINK = re.compile(rb"<(?:https?://|mailto:)[^\s<>]*>")
 # Up to here a line has nothing but what marks lists and quotes.
-_LINE_START = re.compile(rb"(?:\A|\n)[\s>*+\-0-9.)]*\Z")
+_LINE_START = re.compile(rb"[\s>*+\-0-9.)]*")
 _ENTITY = b"&lt;"
 _LETTER = ord("a")
 
@@ -93,25 +93,28 @@ def _button(button: Button, number: int) -> Block:
 
 def _places(source: bytes) -> Iterator[int]:
     """Yield where a `<` stands that is neither escaped, nor code, nor the beginning of a link."""
-    links = [found.span() for found in _AUTOLINK.finditer(source)]
-    found = [one.start() for one in _OPENING.finditer(source)]
-    found = [place for place in found if not _within(place, links)]
+    links = _mask(source, [found.span() for found in _AUTOLINK.finditer(source)])
+    found = [one.start() for one in _OPENING.finditer(source) if not links[one.start()]]
     # Once these are entities nothing is HTML any more, in which code would not be code.
     entities = bytearray(source)
     for place in found:
         entities[place] = _LETTER
-    blocks_of_code, spans = _code(entities.decode())
+    blocks_of_code, spans = (_mask(source, places) for places in _code(entities.decode()))
     for place in found:
-        before = source[:place]
-        escaped = (len(before) - len(before.rstrip(b"\\"))) % 2
+        line = source[source.rfind(b"\n", 0, place) + 1 : place]
+        escaped = (len(line) - len(line.rstrip(b"\\"))) % 2
         # HTML that begins a line ends a span of code, whatever was to come.
-        inside = _within(place, spans) and _LINE_START.search(before) is None
-        if not escaped and not inside and not _within(place, blocks_of_code):
+        inside = spans[place] and _LINE_START.fullmatch(line) is None
+        if not escaped and not inside and not blocks_of_code[place]:
             yield place
 
 
-def _within(place: int, spans: Sequence[_Span]) -> bool:
-    return any(start <= place < end for start, end in spans)
+def _mask(source: bytes, spans: Sequence[_Span]) -> bytearray:
+    """Return for each byte whether it stands in one of the spans."""
+    mask = bytearray(len(source))
+    for start, end in spans:
+        mask[start:end] = b"\1" * (end - start)
+    return mask
 
 
 def _code(markdown: str) -> tuple[list[_Span], list[_Span]]:

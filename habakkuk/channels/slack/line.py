@@ -22,7 +22,7 @@ from habakkuk.channels.slack.client import Client, part, quiet_logger
 from habakkuk.core.errors import ChannelError
 from habakkuk.core.lines import trusted_certificates
 
-_OPEN_SECONDS = 10.0
+_OPEN_SECONDS = 5.0
 # Slack pings, too; ours tell that the line is alive while nothing is written.
 _PING_SECONDS, _PONG_SECONDS = 10.0, 20.0
 _CLOSE_SECONDS = 1.0

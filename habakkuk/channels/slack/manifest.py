@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Mapping
+from typing import Annotated, Self
 
 from pydantic import model_validator
 
 from habakkuk.channels.contract import AccountSettings, Certainty, Feature, Manifest
-from habakkuk.core.config.values import Url, Variable
+from habakkuk.core.config.values import Url, Variable, written
 
 _ONE = (
     "an account needs either app_token_env, by which it opens a line to Slack, or"
@@ -15,15 +16,20 @@ _ONE = (
 )
 
 
+_Team = Annotated[str, written(r"[TE][A-Z0-9]{5,20}", "write a workspace's id, such as T012ABCDEF")]
+
+
 class SlackSettings(AccountSettings):
     """One of `app_token_env` (Socket Mode) and `signing_secret_env` (HTTP) is needed.
 
-    `api_url` is Slack's for governments, or a server for tests.
+    `workspaces` are others that the app is installed in: their ids, with the variables that hold
+    its bot tokens there. `api_url` is Slack's for governments, or a server for tests.
     """
 
     bot_token_env: Variable
     app_token_env: Variable | None = None
     signing_secret_env: Variable | None = None
+    workspaces: Mapping[_Team, Variable] = {}
     api_url: Url = "https://slack.com/api/"
     link_previews: bool = False
 

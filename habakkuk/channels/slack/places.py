@@ -11,6 +11,7 @@ from typing import Any
 
 from habakkuk.channels.messages import Event, InboundMessage
 from habakkuk.channels.slack.wire import message_ts
+from habakkuk.channels.slack.workspace import own_id
 
 # Each is asked for with every new line, and Slack lets an app ask 50 times in a minute.
 _MOST = 20
@@ -30,8 +31,9 @@ class Places:
 
     def passed(self, event: Event) -> Mapping[str, Any] | None:
         """Return what is stored with an event; None when nothing changes."""
-        ts = message_ts(event.id, event.chat) if isinstance(event, InboundMessage) else None
-        if ts is None or not ts[:1].isdigit() or not event.chat.startswith("D"):
+        channel = own_id(event.chat)
+        ts = message_ts(event.id, channel) if isinstance(event, InboundMessage) else None
+        if ts is None or not channel.startswith("D"):
             return None
         newest = max(ts, self._seen.pop(event.chat, ""))
         self._seen[event.chat] = newest

@@ -56,7 +56,7 @@ class SlackPoller(ChannelPoller):
         try:
             with interrupt.freeing(line.cut):
                 with _naming("bot_token_env"):
-                    adapter.knowledge.me()
+                    adapter.workspaces.own.knowledge.me()
                 with _naming("app_token_env"):
                     line.connect()
                 door.alive()
@@ -98,13 +98,14 @@ class _Listening:
         """Take what was written in direct messages while nobody listened."""
         for chat, oldest in self._places.since().items():
             self._interrupt.check()
+            workspace, channel = self._adapter.workspaces.at(chat)
             try:
-                missed = self._adapter.history.since(chat, oldest)
+                missed = workspace.history.since(channel, oldest)
             except (Refused, Lost) as error:
                 # What comes now matters more; a scope may be missing, or the chat gone.
                 _log.warning("a chat cannot be read back", reason=str(failures.of_call(error)))
                 continue
-            self._taking.past(self._adapter.knowledge.team(), chat, missed)
+            self._taking.past(workspace.knowledge.team(), channel, missed)
             self._door.alive()
 
     def run(self) -> None:
@@ -177,9 +178,9 @@ class _Taking(Middleware):
             self._store(event)
         return BoltResponse(status=_STORED)
 
-    def past(self, team: str, chat: str, messages: Sequence[Any]) -> None:
+    def past(self, team: str, channel: str, messages: Sequence[Any]) -> None:
         """Store what a chat's history tells; what is known already makes no second turn."""
-        for event in self._reader.past(team, chat, messages):
+        for event in self._reader.past(team, channel, messages):
             self._store(event)
 
     def _store(self, event: Event) -> None:

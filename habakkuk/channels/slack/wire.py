@@ -6,7 +6,8 @@ so that what comes again, or as two events (`message` and `app_mention`), is one
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import parse_qsl
@@ -27,6 +28,7 @@ from habakkuk.channels.messages import (
 from habakkuk.channels.slack import mrkdwn
 
 _MOST_FIELDS = 100
+_TS = re.compile(r"\d+\.\d+")
 _READ = {"message", "app_mention"}
 # What people and programs say; every other subtype is a note of Slack's, such as who joined.
 _SAID = {"", "file_share", "thread_broadcast", "me_message", "bot_message", "slackbot_response"}
@@ -51,6 +53,13 @@ class Known(Protocol):
 
     def speaks_in(self, channel: str, thread: str) -> bool:
         """Say whether the bot has written in a thread, or was mentioned at its start."""
+
+    def written(self, own: str) -> str:
+        """Return what a channel or a user, by Slack's id, is called here."""
+
+    @property
+    def team(self) -> str:
+        """The workspace's id; empty for the account's own."""
 
 
 class _Part(BaseModel):
@@ -166,9 +175,9 @@ def _object(text: str) -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads what Slack tells one bot."""
+    """Reads what Slack tells one app; `known` is what it knows of a workspace, by its id."""
 
-    known: Known
+    known: Callable[[str], Known]
 
     def events(self, payload: Mapping[str, Any]) -> Sequence[Event]:
         """Return what a payload tells. Raises WebhookUnreadable, and ChannelError to come again."""
@@ -179,13 +188,15 @@ class Reader:
 
     def _events(self, payload: Mapping[str, Any]) -> Sequence[Event]:
         if "command" in payload:
-            return [_command(_Command.model_validate(payload))]
+            command = _Command.model_validate(payload)
+            return [_command(command, self.known(command.team_id))]
         outer = _Outer.model_validate(payload)
         if outer.type == "block_actions":
-            return _presses(_Actions.model_validate(payload))
+            pressed = _Actions.model_validate(payload)
+            return _presses(pressed, self.known(pressed.team.id if pressed.team else ""))
         if outer.type == "event_callback" and outer.event.type in _READ:
-            read = _Reading(self.known, _Callback.model_validate(payload))
-            found = read.event()
+            callback = _Callback.model_validate(payload)
+            found = _Reading(self.known(callback.team_id), callback).event()
             return [] if found is None else [found]
         if not outer.type and "ssl_check" not in payload:
             raise WebhookUnreadable("the body is nothing that Slack sends")
@@ -221,7 +232,7 @@ class _Reading:
         return self._message(event)
 
     def _message(self, event: _Message) -> InboundMessage | None:
-        files, unread = _files(event.files)
+        files, unread = self._files(event.files)
         if not event.said.strip() and not files and not unread:
             return None
         sender = event.user or event.bot_id or ""
@@ -229,8 +240,8 @@ class _Reading:
         person = source is Source.PERSON
         return InboundMessage(
             id=self._id(event),
-            chat=event.channel,
-            sender=sender,
+            chat=self.known.written(event.channel),
+            sender=self.known.written(sender),
             text=self._plain(event),
             thread=self._thread(event),
             sender_name=self.known.name(sender) if person else "",
@@ -254,14 +265,19 @@ class _Reading:
         if now.edited is None or same or not person:
             return None
         return Edit(
-            self._id(now), event.channel, now.user or "", self._plain(now), self._thread(now)
+            id=self._id(now),
+            chat=self.known.written(event.channel),
+            sender=self.known.written(now.user or ""),
+            text=self._plain(now),
+            thread=self._thread(now),
         )
 
     def _removal(self, gone: _Message | None) -> Removal | None:
         if gone is None or not gone.ts:
             return None
-        sender = gone.user or gone.bot_id or ""
-        return Removal(self._id(gone), self.callback.event.channel, sender, self._thread(gone))
+        sender = self.known.written(gone.user or gone.bot_id or "")
+        chat = self.known.written(self.callback.event.channel)
+        return Removal(self._id(gone), chat, sender, self._thread(gone))
 
     def _id(self, message: _Message) -> str:
         return message_id(self.callback.team_id, self.callback.event.channel, message.ts)
@@ -301,6 +317,15 @@ class _Reading:
             return True
         return self.known.speaks_in(event.channel, event.thread_ts)
 
+    def _files(self, sent: Sequence[_File]) -> tuple[tuple[RemoteFile, ...], tuple[str, ...]]:
+        team = {"team": self.known.team} if self.known.team else {}
+        files = tuple(
+            RemoteFile(one.name or one.id, one.mimetype or "", one.size, {"id": one.id} | team)
+            for one in sent
+            if one.mode not in _ELSEWHERE
+        )
+        return files, tuple(_ELSEWHERE[one.mode] for one in sent if one.mode in _ELSEWHERE)
+
     def _plain(self, message: _Message) -> str:
         text = mrkdwn.without_address(message.said, self._bot)
         return mrkdwn.plain(text, self.known.name)
@@ -312,27 +337,19 @@ def message_id(team: str, channel: str, ts: str) -> str:
 
 
 def message_ts(known: str | None, chat: str) -> str | None:
-    """Return a message's time stamp; None when the id is not one of that chat."""
+    """Return a message's time stamp; None when the id is not one of that chat, or a command's."""
     place, _, ts = (known or "").rpartition(":")
-    return ts if ts and place.rpartition(":")[2] == chat else None
+    return ts if _TS.fullmatch(ts) and place.rpartition(":")[2] == chat else None
 
 
-def _files(sent: Sequence[_File]) -> tuple[tuple[RemoteFile, ...], tuple[str, ...]]:
-    here = [one for one in sent if one.mode not in _ELSEWHERE]
-    files = tuple(
-        RemoteFile(one.name or one.id, one.mimetype or "", one.size, {"id": one.id}) for one in here
-    )
-    return files, tuple(_ELSEWHERE[one.mode] for one in sent if one.mode in _ELSEWHERE)
-
-
-def _presses(told: _Actions) -> Sequence[Press]:
+def _presses(told: _Actions, known: Known) -> Sequence[Press]:
     place, team = told.container, told.team.id if told.team else ""
     message = message_id(team, place.channel_id, place.message_ts)
     return [
         Press(
             id=f"{message}:{action.action_ts}:{told.user.id}",
-            chat=place.channel_id,
-            sender=told.user.id,
+            chat=known.written(place.channel_id),
+            sender=known.written(told.user.id),
             data=action.value,
             message=message,
             thread=place.thread_ts or "",
@@ -343,13 +360,13 @@ def _presses(told: _Actions) -> Sequence[Press]:
     ]
 
 
-def _command(told: _Command) -> InboundMessage:
+def _command(told: _Command, known: Known) -> InboundMessage:
     """Return a slash command as what was written: it has no time stamp, and is brought once."""
     text = mrkdwn.plain(f"{told.command} {told.text}".strip(), str)
     return InboundMessage(
         id=message_id(told.team_id, told.channel_id, f"command-{told.trigger_id}"),
-        chat=told.channel_id,
-        sender=told.user_id,
+        chat=known.written(told.channel_id),
+        sender=known.written(told.user_id),
         text=text,
         sender_name=told.user_name,
         group=not told.channel_id.startswith("D"),

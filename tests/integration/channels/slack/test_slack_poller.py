@@ -226,3 +226,19 @@ def test_a_chat_that_cannot_be_read_back_holds_nothing_up(slack: SlackServer, st
     until(lambda: slack.socket.lines)
     slack.says("two")
     until(lambda: desk.texts == ["one", "two"])
+
+
+def test_one_line_serves_every_workspace(slack: SlackServer) -> None:
+    slack.teams["xoxb-of-another-workspace"] = "T0000002"
+    two = {"workspaces": {"T0000002": "TWO"}, "secrets": {"TWO": "xoxb-of-another-workspace"}}
+    desk = Desk()
+    first = listening(app(slack, **two), desk)
+    until(lambda: slack.socket.lines)
+    slack.says("one", "D1", team="T0000002")
+    until(lambda: desk.texts == ["one"])
+    first.stop()
+    slack.writes("missed", "D1", team="T0000002")
+    second = listening(app(slack, **two), desk)
+    until(lambda: "missed" in desk.texts)
+    second.stop()
+    assert {(one.chat, one.sender) for one in desk.events} == {("T0000002/D1", "T0000002/U42")}

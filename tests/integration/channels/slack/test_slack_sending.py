@@ -320,8 +320,29 @@ def test_it_says_who_it_is(slack: SlackServer) -> None:
     assert app(slack).check() == "@habakkuk in Acme"
 
 
+def test_in_each_workspace_the_bot_of_it_speaks(slack: SlackServer) -> None:
+    slack.teams["xoxb-of-another-workspace"] = "T0000002"
+    adapter = app(
+        slack, workspaces={"T0000002": "TWO"}, secrets={"TWO": "xoxb-of-another-workspace"}
+    )
+    for chat in ("D1", "T0000002/D1"):
+        adapter.send(replace(_MESSAGE, chat=chat, buttons=_BUTTONS))
+    assert [(one.team, one.chat) for one in slack.shown] == [(TEAM, "D1"), ("T0000002", "D1")]
+    message = f"T0000002:D1:{slack.shown[1].ts}"
+    press = Press("p", "T0000002/D1", "T0000002/U42", "hb|n|0", message)
+    adapter.decline(press, "Not yours.")
+    assert slack.whispers[0]["user"] == "U42"
+    adapter.settle(press, "Allowed.")
+    assert slack.shown[1].text == "hello\nAllowed."
+    adapter.react("T0000002/D1", message, Reaction.DONE, None)
+    assert slack.reactions["D1", slack.shown[1].ts] == ["+1"]
+    adapter.undraft("T0000002/D1", adapter.draft("T0000002/D1", "", None, "working"))
+    assert adapter.find(replace(_MESSAGE, chat="T0000002/D1")) is not None
+    assert adapter.check() == "@habakkuk in Acme, T0000002"
+
+
 def test_names_and_threads_are_asked_for_once(slack: SlackServer) -> None:
-    knows = app(slack).knowledge
+    knows = app(slack).workspaces.own
     root = slack.writes(f"<@{BOT}> hi", "C1")
     for _ in range(3):
         assert knows.name("U42") == "Person U42"

@@ -136,6 +136,9 @@ def test_what_is_no_signing_secret_is_said() -> None:
     [
         ({}, "either app_token_env"),
         (_LINE | _HOOKED, "either app_token_env"),
+        (_LINE | {"workspaces": {"acme": "BOT"}}, "workspace's id"),
+        (_LINE | {"workspaces": {"T0123456": "NONE"}}, "NONE is not set"),
+        (_LINE | {"workspaces": {"T0123456": "APP"}}, "workspaces.T0123456"),
         (_LINE | {"api_url": "ftp://127.0.0.1"}, "write a URL"),
         (_LINE | {"api_urls": "http://127.0.0.1"}, "did you mean 'api_url'"),
     ],

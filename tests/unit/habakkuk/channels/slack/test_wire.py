@@ -41,8 +41,14 @@ class _Known:
     def speaks_in(self, channel: str, thread: str) -> bool:
         return (channel, thread) == ("C0LAN2Q65", _SPOKEN_IN)
 
+    def written(self, own: str) -> str:
+        return f"{self.team}/{own}" if self.team else own
 
-_READER = wire.Reader(_Known())
+    def __init__(self, team: str = "") -> None:
+        self.team = team
+
+
+_READER = wire.Reader(lambda _team: _Known())
 
 
 def _payload(name: str) -> Any:
@@ -293,9 +299,30 @@ def test_a_history_reads_as_events_do() -> None:
     ]
 
 
+def test_another_workspace_has_chats_and_people_of_its_own() -> None:
+    """Slack's ids are good within a workspace."""
+    reader = wire.Reader(_Known)
+    (message,) = reader.events(_payload("file_share"))
+    assert isinstance(message, InboundMessage)
+    assert (message.chat, message.sender) == (f"{_TEAM}/D0PNCRP9N", f"{_TEAM}/{_MARY}")
+    assert message.files[0].handle == {"id": "F2147483862", "team": _TEAM}
+    for name in ("changed", "deleted", "block_actions"):
+        (event,) = reader.events(_payload(name))
+        assert (event.chat[:10], event.sender) == (f"{_TEAM}/", f"{_TEAM}/{_MARY}")
+    (command,) = reader.events(_SLASH)
+    assert (command.chat, command.sender) == (f"{_TEAM}/D0PNCRP9N", f"{_TEAM}/{_MARY}")
+
+
 @pytest.mark.parametrize(
     ("known", "ts"),
-    [("T:D1:5.1", "5.1"), (":D1:5.1", "5.1"), ("T:D2:5.1", None), ("T:D1:", None), (None, None)],
+    [
+        ("T:D1:5.1", "5.1"),
+        (":D1:5.1", "5.1"),
+        ("T:D2:5.1", None),
+        ("T:D1:", None),
+        (None, None),
+        ("T:D1:command-5.5.a", None),
+    ],
 )
 def test_a_time_stamp_counts_in_its_own_chat_only(known: str | None, ts: str | None) -> None:
     assert wire.message_ts(known, "D1") == ts

@@ -20,6 +20,7 @@ from scripts.drills.recipes import (
     postgres_crash,
     recovery,
     redis_away,
+    slack,
     soak,
     stopping,
     storm,
@@ -44,6 +45,7 @@ RECIPES: Mapping[str, Recipe] = {
     "crowd": storm.crowd,
     "poison": poison.run,
     "telegram": telegram.run,
+    "slack": slack.run,
     "soak": soak.run,
     "controls": controls.run,
 }

@@ -1,0 +1,164 @@
+"""Slack's Web API, called through its SDK over the house's own HTTP.
+
+The SDK's own transport follows redirects with the token in the headers, uses proxies of the
+environment, and does not say whether a request went out. So it makes the requests and reads the
+answers, and every failure becomes one of the two below, which tell what is known and nothing else.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import Request as SdkRequest
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from slack_sdk import WebClient
+
+from habakkuk.core.errors import HabakkukError
+from habakkuk.core.http import Fetched, HttpFailed, HttpRefused, Limits, Request
+from habakkuk.core.interrupt import Interrupt
+from habakkuk.core.outside import OutsideHttp
+from habakkuk.core.retry_after import seconds_of
+
+# Shorter than what a stopping process may take: a send that has begun is finished.
+_CALL = Limits(seconds=6.0, max_bytes=8_000_000)
+# Files are sent and fetched in jobs of their own, and take their time.
+_FILE_SECONDS = 120.0
+_OK = 200
+_LONGEST_CODE = 200
+# Where Slack keeps files: https://docs.slack.dev/changelog/2024-07-24-updated-file-domains names
+# files.slack.com, workspaces have their own host, and governments another domain.
+_SLACK_DOMAINS = (".slack.com", ".slack-gov.com")
+_DEFAULT_API = "https://slack.com/api/"
+
+
+class Refused(HabakkukError):
+    """Slack answered, and did not do it. `code` is its own word for why, or `HTTP 404`."""
+
+    def __init__(
+        self, status: int, code: str, retry_after: float | None = None, needed: str = ""
+    ) -> None:
+        """Keep what Slack says; `needed` is the scope that the token lacks."""
+        self.status = status
+        self.code = code[:_LONGEST_CODE]
+        self.retry_after = retry_after
+        self.needed = needed
+        super().__init__(self.code)
+
+
+class Lost(HabakkukError):
+    """No usable answer came. `sent`: the request may have arrived."""
+
+    def __init__(self, why: str, *, sent: bool) -> None:
+        """Keep what is known of the request."""
+        super().__init__(why)
+        self.why = why
+        self.sent = sent
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(strict=True)
+    ok: bool
+    error: str = "unknown"
+    needed: str = ""
+
+
+def quiet_logger() -> logging.Logger:
+    """Return a logger that says nothing: the SDK logs requests, and answers that it cannot read."""
+    made = logging.getLogger("channels.slack.sdk")
+    made.setLevel(logging.CRITICAL + 1)
+    return made
+
+
+class Client(WebClient):
+    """The SDK's methods for one bot token. Raises Refused and Lost. Thread-safe."""
+
+    def __init__(self, token: str, api_url: str, http: OutsideHttp) -> None:
+        """Connect to nothing yet."""
+        # Repeats are the delivery's own, which knows what a repeat may do.
+        super().__init__(token=token, base_url=api_url, logger=quiet_logger(), retry_handlers=[])
+        self.proxy = None
+        self._http = http
+        self._own = api_url != _DEFAULT_API
+        self._api = urlsplit(self.base_url)
+
+    def _perform_urllib_http_request_internal(self, url: str, req: SdkRequest) -> dict[str, Any]:
+        """Send what the SDK made; return the answer as it reads it. Raises Refused and Lost."""
+        body = req.data if isinstance(req.data, bytes) else b""
+        answer = self._call(Request("POST", url, body, dict(req.header_items())), _CALL)
+        _check(answer)
+        text = answer.body.decode("utf-8", "replace")
+        return {"status": answer.status, "headers": dict(answer.headers), "body": text}
+
+    def fetch(self, url: str, limit: int) -> Fetched:
+        """GET a file with the token, at most `limit` bytes. Raises Refused and Lost."""
+        if not self.is_slacks(url):
+            raise Refused(0, "the file does not lie at Slack")
+        headers = {"authorization": f"Bearer {self.token}"}
+        return self._call(Request("GET", url, b"", headers), Limits(_FILE_SECONDS, limit))
+
+    def upload(self, url: str, body: bytes) -> None:
+        """POST a file to where Slack wants it; no token goes along. Raises Refused and Lost."""
+        if not self.is_slacks(url):
+            raise Refused(0, "the upload does not go to Slack")
+        headers = {"content-type": "application/octet-stream"}
+        answer = self._call(Request("POST", url, body, headers), Limits(_FILE_SECONDS, 64_000))
+        if answer.status != _OK:
+            raise Refused(answer.status, f"HTTP {answer.status}", seconds_of(answer.headers))
+
+    def is_slacks(self, url: str) -> bool:
+        """Say whether an address is Slack's, or that of the server in `api_url`."""
+        try:
+            found = urlsplit(url)
+            port = found.port
+        except ValueError:
+            return False
+        if (found.scheme, found.hostname, port) == self._origin:
+            return True
+        host = f".{found.hostname or ''}"
+        return found.scheme == "https" and port is None and host.endswith(_SLACK_DOMAINS)
+
+    @property
+    def _origin(self) -> tuple[str, str | None, int | None]:
+        return self._api.scheme, self._api.hostname, self._api.port
+
+    def _call(self, request: Request, limits: Limits) -> Fetched:
+        place = urlsplit(request.url)
+        # The operator named this server; it may be on a network of their own.
+        trusted = self._own and (place.scheme, place.hostname, place.port) == self._origin
+        try:
+            # A stop of this process does not cut what is being sent.
+            return self._http.call(request, limits, Interrupt(), trusted=trusted)
+        except HttpRefused as error:
+            raise Refused(0, str(error)) from None
+        except HttpFailed as error:
+            raise Lost(str(error), sent=error.sent) from None
+
+
+def _check(answer: Fetched) -> None:
+    """Raise Refused and Lost for what is no result."""
+    wait = seconds_of(answer.headers)
+    read = _read(answer)
+    if answer.status != _OK:
+        code = read.error if read is not None and not read.ok else f"HTTP {answer.status}"
+        raise Refused(answer.status, code, wait)
+    if read is None:
+        raise Lost("what answered is not Slack", sent=True)
+    if not read.ok:
+        raise Refused(answer.status, read.error, wait, read.needed)
+
+
+def _read(answer: Fetched) -> _Answer | None:
+    try:
+        return None if answer.cut else _Answer.model_validate_json(answer.body)
+    except ValidationError:
+        return None
+
+
+def part(data: object, *path: str) -> Mapping[str, Any]:
+    """Return an object within an answer, empty where there is none."""
+    for name in path:
+        data = data.get(name) if isinstance(data, Mapping) else None
+    return data if isinstance(data, Mapping) else {}

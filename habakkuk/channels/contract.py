@@ -278,6 +278,9 @@ class Door(Protocol):
     def take(self, event: Event, cursor: Mapping[str, Any] | None) -> None:
         """Store an event, with the place from which to go on. Raises Unavailable: come again."""
 
+    def pass_over(self, cursor: Mapping[str, Any]) -> None:
+        """Store a place alone, behind what is no event, or at the start. Raises Unavailable."""
+
     def alive(self) -> None:
         """Note that the platform has just been heard."""
 

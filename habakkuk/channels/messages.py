@@ -58,6 +58,7 @@ class InboundMessage:
     `group`: others read along; `addressed`: in a group it is meant for this account, as by a
     mention, a reply to it or a thread with it. `unread` names what it has that cannot be read, such
     as "a voice message". `outside`: strangers' words may stand in it, as in a forwarded mail.
+    `subject`, where a platform has such, is kept for the answer.
     """
 
     id: str
@@ -72,6 +73,7 @@ class InboundMessage:
     unread: tuple[str, ...] = ()
     files: tuple[RemoteFile, ...] = ()
     outside: bool = False
+    subject: str = ""
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,8 @@ class OutboundMessage:
 
     `reply_to` is the platform's id of what it answers; it is part `part` of `parts`, from 1.
     `approval` is the id of the question that it puts; `buttons` stand below the last part. With a
-    `file`, `text` is what is said of it, maybe nothing. With a `poll` there is no text.
+    `file`, `text` is what is said of it, maybe nothing. With a `poll` there is no text. `subject`
+    is that of what it answers.
     """
 
     key: str
@@ -168,6 +171,7 @@ class OutboundMessage:
     buttons: tuple[Button, ...] = ()
     file: OutboundFile | None = None
     poll: Poll | None = None
+    subject: str = ""
 
 
 @dataclass(frozen=True)

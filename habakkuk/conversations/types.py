@@ -31,6 +31,7 @@ class Target:
 
     `account` is a name in config.yaml, the other ids are the platform's; `message` is what is
     answered. `queue` is who sends: any worker, or the process that holds the connection.
+    `subject` is that of a mail.
     """
 
     account: str
@@ -38,6 +39,7 @@ class Target:
     thread: str = ""
     message: str | None = None
     queue: str = "deliveries"
+    subject: str = ""
 
 
 @dataclass(frozen=True)

@@ -201,6 +201,7 @@ class _Sending:
             parts=parts,
             approval=delivery.data.get("approval"),
             buttons=buttons,
+            subject=target.subject,
         )
 
     def _mark(self, mark: Mark) -> None:

@@ -22,12 +22,14 @@ def address(line: Line, event: Event) -> Address:
 def target(line: Line, event: Event) -> Target:
     """Return where an answer goes."""
     message = event.id if isinstance(event, InboundMessage) else None
+    subject = event.subject if isinstance(event, InboundMessage) else ""
     return Target(
         line.name,
         clean(event.chat),
         clean(event.thread),
         clean(message) if message is not None else None,
         queue(line),
+        clean(subject),
     )
 
 

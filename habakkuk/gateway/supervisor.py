@@ -247,5 +247,10 @@ class _Door:
             # The place was passed: what cannot be taken now is not better the next time.
             _log.info("a message was refused", account=self._line.name, reason=str(error))
 
+    def pass_over(self, cursor: Mapping[str, Any]) -> None:
+        self.alive()
+        place = Cursor(_POSITION, dict(cursor))
+        cursors.save_alone(self._parts.database, self._line.channel, self._line.name, place)
+
     def alive(self) -> None:
         self.heard = time.monotonic()

@@ -14,6 +14,7 @@ from typing import Any
 
 from scripts.drills.recipes import (
     controls,
+    email,
     graceful,
     kills,
     poison,
@@ -46,6 +47,7 @@ RECIPES: Mapping[str, Recipe] = {
     "poison": poison.run,
     "telegram": telegram.run,
     "slack": slack.run,
+    "email": email.run,
     "soak": soak.run,
     "controls": controls.run,
 }

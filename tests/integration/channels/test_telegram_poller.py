@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from habakkuk.channels.contract import Unusable
-from habakkuk.channels.messages import Event, InboundMessage
 from habakkuk.channels.telegram.adapter import TelegramAdapter
 from habakkuk.channels.telegram.poller import TelegramPoller
-from habakkuk.core.errors import ChannelError, Unavailable
-from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
+from habakkuk.core.errors import ChannelError
+from habakkuk.core.interrupt import Interrupted
+from tests.fakes.desk import Desk, Running
 from tests.fakes.stack import until
 from tests.fakes.telegram_server import BOT, Refusal, TelegramServer
 
@@ -27,64 +26,6 @@ def _said(text: str, number: int) -> dict[str, Any]:
     return {"message_id": number, "date": 1, "chat": _CHAT, "from": _SENDER, "text": text}
 
 
-class Desk:
-    """A door that keeps what it takes with its place, as one transaction does."""
-
-    def __init__(self) -> None:
-        self.place: Mapping[str, Any] | None = None
-        self.events: list[Event] = []
-        self.beats = 0
-        self.refuses = 0
-
-    def cursor(self) -> Mapping[str, Any] | None:
-        return self.place
-
-    def take(self, event: Event, cursor: Mapping[str, Any] | None) -> None:
-        if self.refuses > 0:
-            self.refuses -= 1
-            raise Unavailable("the database is away", retry_after=0.01)
-        self.place = cursor
-        self.events.append(event)
-
-    def alive(self) -> None:
-        self.beats += 1
-
-    @property
-    def texts(self) -> list[str]:
-        return [one.text for one in list(self.events) if isinstance(one, InboundMessage)]
-
-
-class Running:
-    """A poller in a thread of its own, and how it ended."""
-
-    def __init__(self, adapter: TelegramAdapter, desk: Desk, **settings: float) -> None:
-        self.desk = desk
-        self.ended: Exception | None = None
-        self._poller = TelegramPoller(adapter)
-        for name, value in settings.items():
-            setattr(self._poller, name, value)
-        self._interrupt = Interrupt()
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-
-    def stop(self) -> Exception | None:
-        """End it at once, and return how it ended."""
-        self._interrupt.trip(Reason.STOPPING)
-        return self.end()
-
-    def end(self) -> Exception | None:
-        """Wait for its end, and return it."""
-        self._thread.join(30)
-        assert not self._thread.is_alive()
-        return self.ended
-
-    def _run(self) -> None:
-        try:
-            self._poller.run(self.desk, self._interrupt)
-        except Exception as error:
-            self.ended = error
-
-
 Start = Callable[..., Running]
 
 
@@ -93,7 +34,7 @@ def start(bot: Bot) -> Iterator[Start]:
     started: list[Running] = []
 
     def make(desk: Desk | None = None, **settings: float) -> Running:
-        made = Running(bot(), desk or Desk(), **settings)
+        made = Running(TelegramPoller(bot()), desk or Desk(), **settings)
         started.append(made)
         return made
 
@@ -247,7 +188,7 @@ def test_a_line_that_breaks_is_left_to_the_supervisor(
 
 
 def test_nobody_there_is_left_to_the_supervisor(bot: Bot) -> None:
-    running = Running(bot(api_url="http://127.0.0.1:1"), Desk())
+    running = Running(TelegramPoller(bot(api_url="http://127.0.0.1:1")), Desk())
     ended = running.end()
     assert isinstance(ended, ChannelError)
     assert ended.retryable

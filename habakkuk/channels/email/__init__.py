@@ -1,0 +1,1 @@
+"""The email channel: one mailbox, read over IMAP and answered over SMTP."""

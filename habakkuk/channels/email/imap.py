@@ -1,0 +1,262 @@
+"""One line to a mailbox, through imap-tools, that another thread can cut.
+
+Nothing is changed in the mailbox: it is opened to read, and no mail is marked as seen.
+"""
+
+from __future__ import annotations
+
+import imaplib
+import os
+import re
+import select
+import socket
+import ssl
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from imap_tools import MailBox, MailBoxStartTls, MailBoxUnencrypted
+from imap_tools.errors import ImapToolsError, MailboxFolderSelectError, MailboxLoginError
+from imap_tools.mailbox import BaseMailBox
+
+from habakkuk.channels.contract import Unusable
+from habakkuk.channels.email.manifest import EmailSettings, Tls
+from habakkuk.channels.email.trust import trusted
+from habakkuk.core.errors import ChannelError
+from habakkuk.core.interrupt import Interrupt
+from habakkuk.core.lines import Plug
+
+# A stop waits for a line that is only being opened.
+_CONNECT_SECONDS = 8.0
+_ANSWER_SECONDS = 40.0
+_PIECE_BYTES = 1_000_000
+# Failures that pass by themselves (RFC 5530); any other refusal is one of name and password.
+_LATER = re.compile(rb"\[(unavailable|inuse|limit|serverbug)\]", re.IGNORECASE)
+_UID = re.compile(rb"\bUID (\d+)")
+_DATE = re.compile(rb'INTERNALDATE ("[^"]+")')
+_ATOM = re.compile(r"[0-9.]{1,100}")
+
+
+@dataclass(frozen=True)
+class Found:
+    """One mail: its number, when it arrived in seconds since 1970, and its bytes."""
+
+    uid: int
+    arrived: float
+    content: bytes
+
+
+class Mailbox:
+    """An open mailbox. `validity` says for how long its numbers mean the same (RFC 3501)."""
+
+    def __init__(self, box: BaseMailBox, interrupt: Interrupt) -> None:
+        """Wrap a line on which somebody is signed in and a mailbox is open."""
+        self._box = box
+        self._client: Any = box.client
+        self._interrupt = interrupt
+        self.validity = self._number("UIDVALIDITY")
+        self.waits = "IDLE" in self._abilities()
+
+    def last_uid(self) -> int:
+        """Return the highest number that a mail has, or had."""
+        following = self._number("UIDNEXT")
+        if following:
+            return following - 1
+        return max(self._search("UID 1:*"), default=0)
+
+    def after(self, uid: int) -> Sequence[int]:
+        """Return the numbers beyond one, in the order in which their mails arrived."""
+        # The last mail is in every such range, even where its number is lower.
+        return sorted(n for n in self._search(f"UID {uid + 1}:*") if n > uid)
+
+    def since(self, moment: float) -> Sequence[int]:
+        """Return the numbers of mails that arrived on the day of a moment, or later."""
+        # A day earlier: its days are those of the server's zone.
+        day = imaplib.Time2Internaldate(max(moment - 86_400, 0.0)).strip('"').split()[0]
+        return sorted(self._search(f"SINCE {day}"))
+
+    def read(self, uid: int, most: int) -> Found | None:
+        """Return a mail, or its first `most` bytes; None when it is gone."""
+        answer = self._fetch(uid, f"(UID INTERNALDATE BODY.PEEK[]<0.{most}>)")
+        content = _literal(answer)
+        if content is None:
+            return None
+        written = _DATE.search(_words(answer))
+        at = imaplib.Internaldate2tuple(b"INTERNALDATE " + written[1]) if written else None
+        return Found(uid, time.mktime(at) if at else 0.0, content)
+
+    def piece(self, uid: int, part: str, at: int) -> bytes:
+        """Return the next piece of a part as it is encoded; empty at its end or when it is gone."""
+        if _ATOM.fullmatch(part) is None:
+            return b""
+        return _literal(self._fetch(uid, f"(BODY.PEEK[{part}]<{at}.{_PIECE_BYTES}>)")) or b""
+
+    def newest_head(self) -> bytes:
+        """Return the header fields of the newest mail; empty without one."""
+        last = max(self.after(0)[-1:], default=0)
+        return (_literal(self._fetch(last, "(BODY.PEEK[HEADER])")) or b"") if last else b""
+
+    def news(self) -> bool:
+        """Whether the server told of mail since this was asked last."""
+        told: object = self._client.response("EXISTS")[1][-1]
+        return told is not None
+
+    def ask(self) -> None:
+        """Let the server tell what is new, as one does that cannot be waited for."""
+        with _failing(self._interrupt):
+            self._client.noop()
+
+    def wait(self, seconds: float) -> None:
+        """Wait until the server says anything, at most so long."""
+        with _failing(self._interrupt):
+            tag = self._idle()
+            _await(self._client, time.monotonic() + seconds, self._interrupt)
+            self._client.send(b"DONE\r\n")
+            self._box.consume_until_tagged_response(tag)
+
+    def _idle(self) -> bytes:
+        tag: bytes = self._client._command("IDLE")
+        # What is new may come before the server says that it waits.
+        while self._client._get_response() is not None:
+            if self._client.tagged_commands[tag]:
+                raise ChannelError("the server does not wait as it promised", retryable=True)
+        return tag
+
+    def _number(self, name: str) -> int:
+        told: bytes | None = self._client.response(name)[1][-1]
+        return int(told) if told and told.isdigit() else 0
+
+    def _abilities(self) -> Sequence[str]:
+        with _failing(self._interrupt):
+            # Asked again: before somebody is signed in, servers tell of less.
+            told: Sequence[bytes | None] = self._client.capability()[1]
+        return (told[-1] or b"").decode("ascii", "replace").upper().split()
+
+    def _search(self, what: str) -> Sequence[int]:
+        with _failing(self._interrupt):
+            return [int(uid) for uid in self._box.uids(what, charset=None)]
+
+    def _fetch(self, uid: int, what: str) -> Sequence[Any]:
+        with _failing(self._interrupt):
+            state, answer = self._client.uid("FETCH", str(uid), what)
+        if state != "OK":
+            raise ChannelError("the server does not give a mail out", retryable=True)
+        return [one for one in answer if one is not None]
+
+
+@contextmanager
+def opened(settings: EmailSettings, password: str, interrupt: Interrupt) -> Iterator[Mailbox]:
+    """Sign in and open the mailbox. Raises Unusable, ChannelError and Interrupted."""
+    with _failing(interrupt):
+        box = _connected(settings)
+    plug = _plug(box.client.sock)
+    try:
+        with interrupt.freeing(plug.pull):
+            with _failing(interrupt):
+                _sign_in(box, settings, password)
+                box.client.sock.settimeout(_ANSWER_SECONDS)
+                box.folder.set(settings.mailbox, readonly=True)
+            yield Mailbox(box, interrupt)
+    finally:
+        plug.close()
+        with suppress(OSError, imaplib.IMAP4.error):
+            box.client.shutdown()
+
+
+def _connected(settings: EmailSettings) -> BaseMailBox:
+    host, port = settings.imap_host, settings.imap_port
+    if settings.imap_tls is Tls.TLS:
+        return MailBox(host, port, _CONNECT_SECONDS, ssl_context=trusted())
+    if settings.imap_tls is Tls.STARTTLS:
+        return MailBoxStartTls(host, port, _CONNECT_SECONDS, ssl_context=trusted())
+    return MailBoxUnencrypted(host, port, _CONNECT_SECONDS)
+
+
+def _sign_in(box: BaseMailBox, settings: EmailSettings, password: str) -> None:
+    try:
+        if (settings.user + password).isascii():
+            box.login(settings.user, password, initial_folder=None)
+        else:
+            box.login_utf8(settings.user, password, initial_folder=None)
+    except MailboxLoginError as error:
+        said = b" ".join(map(_raw, error.command_result[1]))
+        if _LATER.search(said):
+            raise
+        raise Unusable(_refusal(settings)) from None
+    except imaplib.IMAP4.abort:
+        raise
+    except imaplib.IMAP4.error:
+        raise Unusable(_refusal(settings)) from None
+
+
+def _refusal(settings: EmailSettings) -> str:
+    return (
+        f"{settings.imap_host} does not take user and password; many providers want a password"
+        " made for one app"
+    )
+
+
+def _plug(sock: socket.socket) -> Plug:
+    # A line with TLS cannot be duplicated as it is.
+    with socket.socket(fileno=os.dup(sock.fileno())) as bare:
+        return Plug(bare)
+
+
+@contextmanager
+def _failing(interrupt: Interrupt) -> Iterator[None]:
+    """Turn what the library and the line raise into what the house knows."""
+    try:
+        yield
+    except MailboxFolderSelectError as error:
+        raise Unusable(f"the mailbox cannot be opened: {_told(error)}") from None
+    except ssl.SSLCertVerificationError as error:
+        raise Unusable(f"the server's certificate is not valid: {error.verify_message}") from None
+    except (ImapToolsError, imaplib.IMAP4.error, OSError, ValueError) as error:
+        interrupt.check()
+        kind = type(error).__name__
+        raise ChannelError(f"the line to the mailbox broke ({kind})", retryable=True) from None
+
+
+def _told(error: MailboxFolderSelectError) -> str:
+    return b" ".join(map(_raw, error.command_result[1])).decode("utf-8", "replace")[:200]
+
+
+def _raw(said: object) -> bytes:
+    return said if isinstance(said, bytes) else str(said).encode()
+
+
+def _await(client: Any, until: float, interrupt: Interrupt) -> None:
+    """Return once the line has anything to read, or at the end of the time.
+
+    What was read ahead together with an earlier answer counts, too.
+    """
+    sock, poll = client.sock, select.poll()
+    poll.register(sock, select.POLLIN)
+    ahead = getattr(client, "_file", None) or client.file
+    before, ready = sock.gettimeout(), False
+    sock.settimeout(0)
+    try:
+        while (left := until - time.monotonic()) > 0:
+            with suppress(ssl.SSLWantReadError):
+                if ahead.peek(1):
+                    return
+                if ready:
+                    raise OSError("the server closed the line")
+            ready = bool(poll.poll(left * 1000))
+            interrupt.check()
+    finally:
+        sock.settimeout(before)
+
+
+def _literal(answer: Sequence[Any]) -> bytes | None:
+    for one in answer:
+        if isinstance(one, tuple) and b"BODY[" in one[0].upper():
+            return bytes(one[1])
+    # An empty part comes as a quoted string.
+    return None
+
+
+def _words(answer: Sequence[Any]) -> bytes:
+    return b" ".join(one[0] if isinstance(one, tuple) else one for one in answer)

@@ -1,0 +1,118 @@
+"""The text of a mail that came as HTML alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lxml import etree
+
+from habakkuk.core.text import clean
+
+_SILENT = {"script", "style", "head", "title", "template", "noscript", "object", "svg", "math"}
+_BLOCKS = {
+    *("address", "article", "aside", "center", "dd", "div", "dl", "dt", "fieldset", "figure"),
+    *("footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "li", "main", "nav"),
+    *("ol", "p", "pre", "section", "table", "tr", "ul", "body", "blockquote"),
+}
+# Between these stands an empty line; between the others a new one begins.
+_APART = {"p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "table", "blockquote", "pre"}
+_SPACE = re.compile(r"[ \t\r\n\f\u200b\u200c\u00ad\ufeff]+")
+_BREAK, _GAP = "\n", "\n\n"
+
+
+def text_of_html(page: str) -> str:
+    """Return what people read of a page, quotes led by `>`; empty when there is nothing."""
+    parser = etree.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
+    try:
+        root = etree.fromstring(clean(page).encode(), parser)
+    except (etree.XMLSyntaxError, ValueError):
+        return ""
+    return _Reading().text(root) if root is not None else ""
+
+
+class _Reading:
+    """One walk over a page: lines are put together piece by piece."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._line = ""
+        self._quotes = 0
+        self._pre = 0
+        self._silent = 0
+
+    def text(self, root: etree._Element) -> str:
+        for event, element in etree.iterwalk(root, events=("start", "end")):
+            if not isinstance(element.tag, str):
+                continue
+            if event == "start":
+                self._begins(element)
+            else:
+                self._ends(element)
+        self._new_line()
+        return re.sub(r"\n{3,}", _GAP, "\n".join(self._lines)).strip()
+
+    def _begins(self, element: etree._Element) -> None:
+        name = element.tag
+        self._silent += name in _SILENT
+        if name == "br":
+            self._lines.append(self._finished())
+        elif name in _BLOCKS:
+            self._new_line(apart=name in _APART)
+        if name == "li":
+            self._line = "- "
+        elif name in {"td", "th"} and self._line.strip():
+            self._line += " | "
+        self._quotes += name == "blockquote"
+        self._pre += name == "pre"
+        self._say(element.text)
+
+    def _ends(self, element: etree._Element) -> None:
+        name = element.tag
+        if name == "a":
+            self._say(_target(element))
+        if name in _BLOCKS:
+            self._new_line(apart=name in _APART)
+        self._quotes -= name == "blockquote"
+        self._pre -= name == "pre"
+        self._silent -= name in _SILENT
+        self._say(element.tail)
+
+    def _say(self, text: str | None) -> None:
+        if not text or self._silent:
+            return
+        if self._pre:
+            *ended, self._line = f"{self._line}{text}".split("\n")
+            for line in ended:
+                self._lines.append(self._lead() + line)
+            return
+        said = _SPACE.sub(" ", text)
+        self._line += said.lstrip() if self._line.endswith(" ") or not self._line else said
+
+    def _new_line(self, *, apart: bool = False) -> None:
+        if self._line.strip():
+            self._lines.append(self._finished())
+        self._line = ""
+        if apart and self._lines and self._lines[-1].strip(" >"):
+            self._lines.append(self._lead().rstrip())
+
+    def _finished(self) -> str:
+        line, self._line = f"{self._lead()}{self._line.rstrip()}", ""
+        return line.rstrip() if line.strip(" >") else self._lead().rstrip()
+
+    def _lead(self) -> str:
+        return "> " * min(self._quotes, 5)
+
+
+def _target(link: etree._Element) -> str:
+    """Return where a link leads, unless that is what it says."""
+    target = (link.get("href") or "").strip()
+    said = "".join(_texts(link)).strip()
+    if not target.lower().startswith(("http://", "https://")) or target.rstrip("/") in said:
+        return ""
+    return f" ({target})"
+
+
+def _texts(element: etree._Element) -> Iterator[str]:
+    for part in element.itertext():
+        yield str(part)

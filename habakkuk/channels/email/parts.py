@@ -1,0 +1,144 @@
+"""The parts of a mail: the text that people read, and the files beside it.
+
+Parts are numbered as IMAP does (RFC 3501, section 6.4.5), so that a file can be fetched later
+without the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from email.message import Message
+
+from habakkuk.channels.email import headers
+from habakkuk.channels.email.page import text_of_html
+from habakkuk.core.text import clean, shorten
+
+_LONGEST_NAME = 120
+# A mail of nothing but parts in parts is no letter.
+_DEEPEST, _MOST_PARTS = 20, 500
+_MOST_FILES = 50
+_SECRET = {
+    "multipart/encrypted",
+    "application/pkcs7-mime",
+    "application/x-pkcs7-mime",
+}
+# What belongs to a signature, and to nobody's eyes.
+_SIGNATURES = {"application/pgp-signature", "application/pkcs7-signature"}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A file. `encoding` is how IMAP gives its bytes; `size` in bytes, None for a mail."""
+
+    number: str
+    name: str
+    mime: str
+    encoding: str
+    size: int | None
+
+
+@dataclass(frozen=True)
+class Body:
+    """What a mail holds. `sealed`: it is encrypted, so that nothing here can be read."""
+
+    text: str
+    files: tuple[Part, ...]
+    sealed: bool
+
+
+def read_parts(mail: Message) -> Body:
+    """Return text and files of a mail; never fails."""
+    reading = _Reading()
+    for number, part in _leaves(mail):
+        reading.take(number, part)
+    kinds = {mail.get_content_type(), *(file.mime for file in reading.files)}
+    return Body(reading.text, tuple(reading.files[:_MOST_FILES]), not kinds.isdisjoint(_SECRET))
+
+
+class _Reading:
+    """The texts found so far: of alternatives the plain one is taken where it says something."""
+
+    def __init__(self) -> None:
+        self.files: list[Part] = []
+        self._plain: list[str] = []
+        self._pages: list[str] = []
+
+    def take(self, number: str, part: Message) -> None:
+        """Take a part that has no parts of its own."""
+        mime = part.get_content_type()
+        if mime in _SIGNATURES:
+            return
+        if mime in {"text/plain", "text/html"} and not _is_file(part):
+            text = _text(part)
+            (self._plain if mime == "text/plain" else self._pages).append(text)
+            return
+        self.files.append(_file(number, part))
+
+    @property
+    def text(self) -> str:
+        """All that people read, in the order of its parts."""
+        plain = "\n".join(one for one in self._plain if one.strip())
+        if plain.strip():
+            return plain
+        return "\n".join(filter(None, map(text_of_html, self._pages)))
+
+
+def _leaves(mail: Message, number: str = "", depth: int = 0) -> Iterator[tuple[str, Message]]:
+    """Yield every part that is no container, with its number; a mail in the mail is a file."""
+    is_container = mail.get_content_maintype() == "multipart" and mail.is_multipart()
+    if not is_container or depth >= _DEEPEST:
+        yield number or "1", mail
+        return
+    parts = mail.get_payload()
+    assert isinstance(parts, list)  # noqa: S101 - what a container has
+    for n, part in enumerate(parts[:_MOST_PARTS], 1):
+        if isinstance(part, Message):
+            yield from _leaves(part, f"{number}.{n}" if number else str(n), depth + 1)
+
+
+def _is_file(part: Message) -> bool:
+    return part.get_content_disposition() == "attachment" or bool(_name(part))
+
+
+def _name(part: Message) -> str:
+    try:
+        found = part.get_filename()
+    except (LookupError, ValueError, TypeError):
+        return ""
+    name = shorten(clean(headers.unfolded(found)), 4 * _LONGEST_NAME) if found else ""
+    # Only the last piece of what may be written as a path.
+    return name.replace("\\", "/").rpartition("/")[2].strip(". ")[-_LONGEST_NAME:]
+
+
+def _file(number: str, part: Message) -> Part:
+    mime = part.get_content_type()
+    name = _name(part)
+    if not name:
+        kind = "mail.eml" if mime == "message/rfc822" else "file"
+        name = f"{kind}" if number == "1" else f"{number}-{kind}"
+    encoding = headers.first(part, "content-transfer-encoding").strip()
+    return Part(number, name, clean(mime)[:_LONGEST_NAME], encoding[:20], _size(part))
+
+
+def _size(part: Message) -> int | None:
+    return None if part.is_multipart() else len(_bytes(part))
+
+
+def _text(part: Message) -> str:
+    return clean(headers.text_of(_bytes(part), _charset(part))).replace("\r\n", "\n")
+
+
+def _charset(part: Message) -> str | None:
+    try:
+        return part.get_content_charset()
+    except (LookupError, ValueError, TypeError):
+        return None
+
+
+def _bytes(part: Message) -> bytes:
+    try:
+        content = part.get_payload(decode=True)
+    except (LookupError, ValueError, TypeError):
+        return b""
+    return content if isinstance(content, bytes) else b""

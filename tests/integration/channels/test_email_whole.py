@@ -1,0 +1,218 @@
+"""From a person's mail to the answer in their mailbox: the real house between real servers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from tests.fakes.dovecot_server import PASSWORD, Dovecot
+from tests.fakes.letters import letter
+from tests.fakes.model_server import ModelServer
+from tests.fakes.smtp_server import DROP_AFTER, DROP_BEFORE, Plan, SmtpServer
+from tests.fakes.stack import Stack, until
+from tests.integration.web.served import Served
+
+House = Callable[..., Stack]
+
+
+@pytest.fixture
+def houses(
+    tmp_path: Path,
+    database_url: str,
+    redis_url: str,
+    email_settings: Mapping[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[House]:
+    """Make the house with its account, with more settings."""
+    monkeypatch.setenv("MAIL_PASSWORD", PASSWORD)
+    people = ["alice@example.com", *(f"p{n}@example.com" for n in range(4))]
+    account = {"type": "email", "allow_from": people, "messages_per_minute": None}
+    made: list[Stack] = []
+
+    def make(**more: Any) -> Stack:
+        config = json.dumps({"post": {**account, **email_settings, **more}})
+        made.append(Stack(tmp_path, database_url, redis_url, model, f"channels: {config}"))
+        return made[0]
+
+    with ModelServer() as model:
+        yield make
+        for one in made:
+            one.close()
+
+
+@pytest.fixture
+def house(houses: House) -> Stack:
+    return houses()
+
+
+@contextmanager
+def listening(house: Stack) -> Iterator[None]:
+    """Have the mailbox listened to."""
+    supervisor = house.container.supervisor()
+    supervisor.start()
+    try:
+        yield
+    finally:
+        supervisor.stop()
+
+
+def rows(house: Stack, statement: str) -> list[Any]:
+    """Return what a statement finds."""
+    return list(house.container.database.run(text(statement)))
+
+
+def stands(house: Stack) -> bool:
+    """Whether the account knows from where it goes on."""
+    return bool(rows(house, "SELECT 1 FROM channel_state WHERE name = 'position'"))
+
+
+def test_a_mail_is_answered_in_its_thread(
+    house: Stack, imap: Dovecot, mailbox: str, smtp: SmtpServer
+) -> None:
+    house.start()
+    with listening(house):
+        until(lambda: stands(house))
+        imap.deliver(mailbox, letter("hello", subject="Tea", known="m1@example.com"))
+        until(lambda: smtp.shown)
+    (shown,) = smtp.shown
+    assert (shown.sender, shown.recipient) == ("hab@example.org", "alice@example.com")
+    assert shown.text == "echo: Tea\n\nhello"
+    assert shown.mail["subject"] == "Re: Tea"
+    assert shown.mail["in-reply-to"] == "<m1@example.com>"
+    assert shown.mail["auto-submitted"] == "auto-replied"
+
+
+def test_a_reply_to_the_answer_goes_on_with_the_conversation(
+    house: Stack, imap: Dovecot, mailbox: str, smtp: SmtpServer
+) -> None:
+    """Its program keeps no list of references, so the id of the answer alone leads there."""
+    house.start()
+    with listening(house):
+        until(lambda: stands(house))
+        imap.deliver(mailbox, letter("one", subject="Tea", known="m1@example.com"))
+        until(lambda: smtp.shown)
+        answered = str(smtp.shown[0].mail["message-id"])
+        said = "two\n\nOn 1 Jan 2024, Hab <hab@example.org> wrote:\n> echo: Tea\n>\n> one"
+        imap.deliver(mailbox, letter(said, subject="Re: Tea", In_Reply_To=answered))
+        until(lambda: len(smtp.shown) == 2)
+    assert smtp.shown[1].text == "echo: two"
+    assert smtp.shown[1].mail["subject"] == "Re: Tea"
+    assert str(smtp.shown[1].mail["references"]).split()[0] == "<m1@example.com>"
+    assert len(rows(house, "SELECT id FROM conversations WHERE channel = 'email'")) == 1
+
+
+def test_nobody_and_no_program_is_answered(
+    house: Stack, imap: Dovecot, mailbox: str, smtp: SmtpServer
+) -> None:
+    house.start()
+    with listening(house):
+        until(lambda: stands(house))
+        imap.deliver(
+            mailbox,
+            letter("I say that I am Alice", proven=False),
+            letter("I am not here", Auto_Submitted="auto-replied"),
+            letter("I could not be delivered", "mailer-daemon@example.com"),
+            letter("I am you", "hab@example.org"),
+            letter("hello"),
+        )
+        until(lambda: smtp.shown)
+    assert [one.text for one in smtp.shown] == ["echo: hello"]
+    assert len(rows(house, "SELECT id FROM turns")) == 1
+
+
+def test_a_stranger_is_told_a_code_and_nothing_of_theirs_is_kept(
+    house: Stack, imap: Dovecot, mailbox: str, smtp: SmtpServer
+) -> None:
+    house.start()
+    with listening(house):
+        until(lambda: stands(house))
+        imap.deliver(mailbox, letter("let me in", "eve@example.net", subject="Hi"))
+        until(lambda: smtp.shown)
+    (shown,) = smtp.shown
+    assert shown.recipient == "eve@example.net"
+    assert "I do not know you yet" in shown.text
+    assert shown.mail["subject"] == "Re: Hi"
+    assert rows(house, "SELECT id FROM turns") == []
+
+
+def test_an_approval_is_given_by_a_word(
+    houses: House, imap: Dovecot, mailbox: str, smtp: SmtpServer
+) -> None:
+    house = houses(agent="careful")
+    house.start()
+    with listening(house):
+        until(lambda: stands(house))
+        act = "[[tool effect {}]] go"
+        imap.deliver(mailbox, letter(act, known="m1@example.com"))
+        until(lambda: smtp.shown)
+        assert smtp.shown[0].text.startswith("May careful run effect?")
+        house.read_questions()
+        said = f"Yes\n\nSent from my phone\n\nOn 1 Jan 2024, Hab <hab@example.org> wrote:\n> {act}"
+        question = str(smtp.shown[0].mail["message-id"])
+        imap.deliver(mailbox, letter(said, subject="Re: May", In_Reply_To=question))
+        until(lambda: len(smtp.shown) == 2)
+    assert len(house.trace("effects.log", "careful")) == 1
+
+
+def test_an_address_that_is_not_there_denies_the_question(
+    houses: House, imap: Dovecot, mailbox: str, smtp: SmtpServer
+) -> None:
+    """Nobody will see it, so the turn goes on at once (case K55)."""
+    house = houses(agent="careful")
+    smtp.closed.add("alice@example.com")
+    house.start()
+    with listening(house):
+        until(lambda: stands(house))
+        imap.deliver(mailbox, letter("[[tool effect {}]] go"))
+        until(lambda: rows(house, "SELECT id FROM turns WHERE ended IS NOT NULL"))
+    assert house.trace("effects.log", "careful") == []
+
+
+def test_each_is_answered_once_and_in_order_through_refusals_and_breaks(
+    house: Stack, imap: Dovecot, mailbox: str, smtp: SmtpServer
+) -> None:
+    """Every mail comes again under its id, to a poller that begins anew at its first number."""
+    plans = [None, Plan("rcpt", 451), DROP_AFTER, Plan("data"), None, DROP_BEFORE, Plan("dot", 421)]
+    smtp.plans.extend(plans)
+    people = [f"p{n}@example.com" for n in range(4)]
+    mails = [
+        letter(f"m{n}", who, known=f"{n}.{who}", References=f"<t.{who}>")
+        for n in range(5)
+        for who in people
+    ]
+    house.start()
+    with listening(house):
+        until(lambda: stands(house))
+        imap.deliver(mailbox, *mails)
+        until(lambda: len(rows(house, "SELECT id FROM turns")) == len(mails))
+    house.container.database.run(
+        text("UPDATE channel_state SET value = value || '{\"uid\": 0}' WHERE name = 'position'")
+    )
+    last = imap.deliver(mailbox, *mails)[-1]
+    with listening(house):
+        stood = (
+            f"SELECT 1 FROM channel_state WHERE name = 'position' AND value ->> 'uid' = '{last}'"
+        )
+        until(lambda: rows(house, stood))
+        sent = "SELECT id FROM deliveries WHERE state = 'sent'"
+        until(lambda: len(rows(house, sent)) == len(mails))
+    for who in people:
+        seen = [one.text for one in smtp.shown if one.recipient == who]
+        assert list(dict.fromkeys(seen)) == [f"echo: m{n}" for n in range(5)]
+    (doubtful,) = rows(house, "SELECT sum(uncertain) AS times FROM delivery_chunks")
+    # Seen twice only where a line broke behind a mail, and each of those is counted.
+    assert len(smtp.shown) == len(mails) + plans.count(DROP_AFTER)
+    assert doubtful.times == plans.count(DROP_AFTER) + plans.count(DROP_BEFORE)
+    assert len({one.mail["message-id"] for one in smtp.shown}) == len(mails)
+
+
+def test_nothing_is_brought_by_http(house: Stack) -> None:
+    with Served(house) as served:
+        told = served.client.post("/channels/post", content=letter("hello"))
+    assert told.status_code == 401

@@ -14,6 +14,7 @@ from typing import Any
 
 from scripts.drills.recipes import (
     controls,
+    discord,
     graceful,
     kills,
     poison,
@@ -44,6 +45,7 @@ RECIPES: Mapping[str, Recipe] = {
     "crowd": storm.crowd,
     "poison": poison.run,
     "telegram": telegram.run,
+    "discord": discord.run,
     "soak": soak.run,
     "controls": controls.run,
 }

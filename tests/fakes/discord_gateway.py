@@ -96,17 +96,21 @@ class FakeGateway:
     def tell(self, kind: str, data: Mapping[str, Any]) -> None:
         """Tell every session of an event."""
         with self._discord.changed:
+            held, self._held = self._held, None
+            if held is not None and held["d"].get("channel_id") == data.get("channel_id"):
+                # Within a channel the order stands.
+                self._tell_all(held["t"], held["d"])
+                held = None
             if self._swap:
                 self._swap, self._held = False, {"t": kind, "d": data}
-                return
-            self._tell_all(kind, data)
-            held, self._held = self._held, None
+            else:
+                self._tell_all(kind, data)
             if held is not None:
                 self._tell_all(held["t"], held["d"])
             self._discord.changed.notify_all()
 
     def swap(self) -> None:
-        """Tell the next two events in the other order."""
+        """Tell the next two events in the other order, where they are of two channels."""
         self._swap = True
 
     def repeat(self, events: int) -> None:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cache
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import aiohttp
 import discord
-import yarl
 from discord.http import HTTPClient, Route
 
 from habakkuk.channels.contract import Unusable
@@ -132,8 +132,7 @@ class _Rest(HTTPClient):
 
     async def ws_connect(self, url: str, *, compress: int = 0) -> aiohttp.ClientWebSocketResponse:
         if self.place.gateway_url is not None:
-            wanted = yarl.URL(url)
-            url = str(yarl.URL(self.place.gateway_url).with_query(wanted.query))
+            url = f"{self.place.gateway_url.rstrip('/')}/?{urlsplit(url).query}"
         return await super().ws_connect(url, compress=compress)
 
 

@@ -47,9 +47,7 @@ class Portal:
                 interrupt.check()
                 raise
 
-    def leave(
-        self, coroutine: Coroutine[Any, Any, object]
-    ) -> concurrent.futures.Future[object]:
+    def leave(self, coroutine: Coroutine[Any, Any, object]) -> concurrent.futures.Future[object]:
         """Let a coroutine run to its end, such as one that closes what nobody uses any more.
 
         What is returned can cancel it.

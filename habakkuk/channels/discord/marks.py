@@ -13,9 +13,10 @@ from habakkuk.channels.discord.tables import Table
 _BULLET = re.compile(rb"\+|\d{1,9}\)")
 _FENCE = re.compile(rb"```([A-Za-z0-9_+.#-]*)[ \t]*\r?\n")
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+.#-]*")
+_TICKS = re.compile(r"`{3,}")
 _CLOSED = re.compile(rb"\n[ \t]*```[ \t]*\Z")
 _QUOTED = re.compile(rb"^ {0,3}(?:>[ \t]?)+", re.MULTILINE)
-_ADDRESS = re.compile(rb"https?://[^\s<>*|]+")
+_ADDRESS = re.compile(rb"https?://[^\s<]+")
 _CLOSING_MARKS = re.compile(rb"[ \t]#+[ \t]*(?=\r?\n|\Z)")
 # What Discord may take for a mark or a mention; within words it does not take one underscore.
 _LIVE = re.compile(
@@ -46,7 +47,9 @@ class Marks:
         self._patches: list[Patch] = []
         self._code: _Code | None = None
         self._table: Table | None = None
+        # Where code stands, and what becomes of it.
         self._blocks: list[tuple[int, int]] = []
+        self._spans: list[tuple[int, int]] = []
         self._plain: list[tuple[int, int]] = []
         self._quotes = 0
         # Where the last event ended, by which the end of a link's label is known.
@@ -97,25 +100,30 @@ class Marks:
         yield from self._patches
         yield from self._escapes()
         for found in _QUOTED.finditer(self._source):
-            code = any(start <= found.start() < end for start, end in self._blocks)
-            if not code and found[0] != b"> ":
+            if not _within(found.start(), self._blocks) and found[0] != b"> ":
                 yield Patch(found.start(), found.end(), b"> ")
 
     # Within a line.
 
     def _inline(self, kind: str, inside: Any, place: Range) -> None:
-        start, end = place["start"], place["end"]
         if self._code is not None:
             self._code.content += str(inside)
         elif self._table is not None:
             if kind in ("Text", "Code", "InlineHtml"):
                 self._table.says(str(inside))
-        elif kind == "TaskListMarker":
+        else:
+            self._in_text(kind, inside, place["start"], place["end"])
+
+    def _in_text(self, kind: str, inside: Any, start: int, end: int) -> None:
+        if kind == "TaskListMarker":
             self._put(start, end, _BOXES[inside])
         elif kind == "HardBreak" and self._source[start : start + 1] == b"\\":
             self._put(start, start + 1, b"")
         elif kind == "Rule":
             self._rule(start, end)
+        elif kind == "Code":
+            self._blocks.append((start, end))
+            self._spans.append((start, end))
         elif kind in ("Text", "Html", "InlineHtml"):
             self._text(str(inside), start, end)
 
@@ -132,17 +140,33 @@ class Marks:
         self._plain.append((start, end))
 
     def _escapes(self) -> Iterator[Patch]:
-        """Yield a backslash before each mark that stands in plain text."""
+        """Yield a backslash before each mark that stands in plain text, and each mention."""
         addresses = [found.span() for found in _ADDRESS.finditer(self._source)]
+        # An address would take the marks of the code behind it.
+        spans = (start for start, _ in self._spans)
+        yield from (Patch(at, at, b" ") for at in spans if _is_inside(at, addresses))
         for found in _LIVE.finditer(self._source):
             mark = found[0].lstrip(b" \t")
             start = found.end() - len(mark)
-            if any(begin < start < end for begin, end in addresses):
+            if _is_inside(start, addresses):
                 continue
-            once = mark in (b"-#", b"<", b"@")
-            for at in [start] if once else range(start, found.end()):
-                if any(begin <= at < end for begin, end in self._plain):
+            if mark in (b"<", b"@"):
+                yield from self._mention(start, addresses)
+                continue
+            for at in [start] if mark == b"-#" else range(start, found.end()):
+                if _within(at, self._plain):
                     yield Patch(at, at, b"\\")
+
+    def _mention(self, start: int, addresses: list[tuple[int, int]]) -> Iterator[Patch]:
+        """Yield what keeps a mention from being one: it counts wherever there is no code."""
+        if not _within(start, self._blocks) and not self._is_escaped(start):
+            # An address would take the backslash behind it.
+            ends = any(start == end for _, end in addresses)
+            yield Patch(start, start, b" \\" if ends else b"\\")
+
+    def _is_escaped(self, at: int) -> bool:
+        before = self._source[:at]
+        return (len(before) - len(before.rstrip(b"\\"))) % 2 == 1
 
     def _strong(self, _more: Any, place: Range) -> None:
         start, end = place["start"], place["end"]
@@ -213,7 +237,11 @@ class Marks:
     def _code_ends(self, place: Range) -> None:
         code, self._code = self._code, None
         written = self._source[place["start"] : place["end"]]
-        if code is None or not code.content.strip() or code.is_known(written):
+        if code is None or code.is_known(written):
+            return
+        if not code.content.strip():
+            # A block of nothing: its marks are all there is to show.
+            self._plain.append(self._blocks.pop())
             return
         self._block(place, f"```{code.name}\n{_apart(code.content.rstrip(chr(10)))}\n```")
 
@@ -258,7 +286,16 @@ class _Code:
         """Say whether Discord reads the block as it was written."""
         fence = _FENCE.match(written)
         whole = fence is not None and fence[1].decode() == self._info.strip()
-        return whole and _CLOSED.search(written) is not None and "```" not in self.content
+        closed = _CLOSED.search(written) is not None and "```" not in self.content
+        return whole and closed and bool(self.content.strip())
+
+
+def _within(at: int, places: list[tuple[int, int]]) -> bool:
+    return any(start <= at < end for start, end in places)
+
+
+def _is_inside(at: int, places: list[tuple[int, int]]) -> bool:
+    return any(start < at < end for start, end in places)
 
 
 def _named(event: Any) -> tuple[str, Any]:
@@ -270,4 +307,4 @@ def _named(event: Any) -> tuple[str, Any]:
 
 
 def _apart(text: str) -> str:
-    return text.replace("```", f"`{_APART}`{_APART}`")
+    return _TICKS.sub(lambda found: _APART.join(found[0]), text)

@@ -19,7 +19,7 @@ _PIECE = st.sampled_from([*_MARKS.split(), "\n", "\n\n", " ", "    ", "\t", "\r\
 _LIMIT = 400
 # As Discord reads it: code first, then addresses, then what is escaped.
 _TOKENS = re.compile(
-    r"```[\s\S]*?```|(`+)[\s\S]*?[^`]\1(?!`)|https?://[^\s<]+|\\[^0-9A-Za-z\s]"
+    r"```[\s\S]*?```|(`+)[\s\S]*?[^`]\1(?!`)|<https?://[^\s>]+>|https?://[^\s<]+|\\[^0-9A-Za-z\s]"
     r"|(?P<mention><@[!&]?\d+>|<#\d+>)"
 )
 STRATEGY = (

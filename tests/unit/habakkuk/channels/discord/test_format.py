@@ -73,7 +73,7 @@ _FAST = settings(max_examples=500, deadline=None)
 _FENCE_LINE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^`\n]*$", re.MULTILINE)
 # How Discord's own program finds code, escapes and mentions, in this order.
 _TOKENS = re.compile(
-    r"```[\s\S]*?```|(`+)[\s\S]*?[^`]\1(?!`)|https?://[^\s<]+|\\[^0-9A-Za-z\s]"
+    r"```[\s\S]*?```|(`+)[\s\S]*?[^`]\1(?!`)|<https?://[^\s>]+>|https?://[^\s<]+|\\[^0-9A-Za-z\s]"
     r"|(?P<mention><@[!&]?\d+>|<#\d+>|@everyone|@here)"
 )
 
@@ -166,6 +166,7 @@ def test_no_word_is_left_out(markdown: str) -> None:
         # Nobody is called.
         ("@everyone <@1> <@!1> <@&2> <#3>", "\\@everyone \\<@1> \\<@!1> \\<@&2> \\<#3>"),
         ("`<@1>` a@here.example", "`<@1>` a\\@here.example"),
+        ("[a](<@1>) https://e.example<@1>", "[a](\\<@1>) https://e.example \\<@1>"),
         ("&lt;@1&gt;", "\\<@1\\>"),
     ],
 )

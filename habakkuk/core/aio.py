@@ -47,9 +47,12 @@ class Portal:
                 interrupt.check()
                 raise
 
-    def leave(self, coroutine: Coroutine[Any, Any, object]) -> None:
-        """Let a coroutine run to its end, such as one that closes what nobody uses any more."""
-        asyncio.run_coroutine_threadsafe(coroutine, self._running())
+    def leave(self, coroutine: Coroutine[Any, Any, object]) -> concurrent.futures.Future[object]:
+        """Let a coroutine run to its end, such as one that closes what nobody uses any more.
+
+        What is returned can cancel it.
+        """
+        return asyncio.run_coroutine_threadsafe(coroutine, self._running())
 
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._lock:

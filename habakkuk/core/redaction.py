@@ -22,6 +22,7 @@ _FORMS = re.compile(
   | \bAKIA[A-Z0-9]{16}\b                         # AWS
   | \bhab_[A-Za-z0-9_-]{20,}                     # our own tokens
   | (?<=bot)\d{6,}:[A-Za-z0-9_-]{30,}            # Telegram, as in its URL paths
+  | \b[A-Za-z0-9_-]{23,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}   # Discord
   | (?<=://)[^\s/:@]*:[^\s/@]+(?=@)              # user:password in a URL, or :password
   | (?i:(?<=bearer\ ))[A-Za-z0-9._~+/=-]{12,}
     """,

@@ -14,6 +14,7 @@ from typing import Any
 
 from scripts.drills.recipes import (
     controls,
+    discord,
     email,
     graceful,
     kills,
@@ -48,6 +49,7 @@ RECIPES: Mapping[str, Recipe] = {
     "telegram": telegram.run,
     "slack": slack.run,
     "email": email.run,
+    "discord": discord.run,
     "soak": soak.run,
     "controls": controls.run,
 }

@@ -14,7 +14,7 @@ import re
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -104,15 +104,20 @@ class _Told:
         return [word for words in self.words.values() for word in words]
 
 
-def run(plan: Plan, progress: Progress, stage: Stage) -> Result:
-    """Let people write, kill meanwhile, and look at what they see in the end."""
+def run(
+    plan: Plan, progress: Progress, stage: Stage, listens: Callable[[], bool] = lambda: True
+) -> Result:
+    """Let people write, kill meanwhile, and look at what they see in the end.
+
+    `listens` says of a platform with lines whether one is up: what listens is killed only then.
+    """
     rng = random.Random(plan.seed)  # noqa: S311 - a drill, no secret
     with World(_options(plan, stage)) as world:
         crew, told = Crew(world, rng), _Told()
         crew.start()
         writer = threading.Thread(target=_write, args=(stage, told, rng), daemon=True)
         writer.start()
-        killed = _Killing(world, crew, rng).until_answered(stage, told, progress)
+        killed = _Killing(world, crew, rng, listens).until_answered(stage, told, progress)
         crew.stop()
         faults = list(_faults(world, stage, told))
         uncertain = world.records.rows(_UNCERTAIN)[0]["n"]
@@ -161,6 +166,7 @@ class _Killing:
     world: World
     crew: Crew
     rng: random.Random
+    listens: Callable[[], bool]
 
     def until_answered(self, stage: Stage, told: _Told, progress: Progress) -> int:
         """Return how often what listens was killed."""
@@ -169,6 +175,8 @@ class _Killing:
         listener = world.start_channels()
         while time.monotonic() < until:
             time.sleep(self.rng.uniform(0.5, 1.5) * _KILL_SECONDS)
+            if not self.listens():
+                continue
             progress.say(f"{len(told.all)} written, {len(stage.shown)} shown, {killed} kills")
             if len(told.all) < _MESSAGES:
                 listener.kill()

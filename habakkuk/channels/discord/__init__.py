@@ -1,0 +1,1 @@
+"""The Discord channel: one bot, listening at the gateway and sending over REST."""

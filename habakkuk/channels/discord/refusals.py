@@ -1,0 +1,67 @@
+"""What a call that failed means for what was to be sent, and what to do about it."""
+
+from __future__ import annotations
+
+from habakkuk.channels.contract import NotSent, OutcomeUnknown
+from habakkuk.channels.discord.client import Lost, Refused
+from habakkuk.core.errors import ChannelError
+
+NO_TOKEN = 401
+TOO_MANY = 429
+UNKNOWN_CHANNEL = 10003
+UNKNOWN_MESSAGE = 10008
+UNKNOWN_REACTION = 10014
+UNKNOWN_INTERACTION = 10062
+ANSWERED_ALREADY = 40060
+UNKNOWN_BOT = (
+    "Discord does not know the bot's token; reset it at discord.com/developers/applications, under"
+    " Bot, and put the new one into .env"
+)
+# What says that nothing was done with it: a later try can succeed.
+_LATER = (408, 425, TOO_MANY)
+_SERVER_FAULT = 500
+# Discord's codes for why, and what helps (its reference, "JSON Error Codes").
+_ADVICE = {
+    UNKNOWN_CHANNEL: "the channel is gone, or the bot is not in its server any more",
+    UNKNOWN_MESSAGE: "the message is gone",
+    50001: "the bot may not see this channel; give it View Channel there",
+    50007: (
+        "this person takes no direct messages from the bot: they must share a server with it and"
+        " allow direct messages there, or unblock it"
+    ),
+    50013: (
+        "the bot lacks a permission in this channel; it needs Send Messages (in threads: Send"
+        " Messages in Threads), Read Message History, Attach Files and Add Reactions"
+    ),
+    50083: "the thread is archived or locked",
+    40005: "the file is too large for this server",
+}
+
+
+def failure(error: Refused | Lost) -> ChannelError:
+    """Return what a failed send means."""
+    if isinstance(error, Lost):
+        return OutcomeUnknown(error.why) if error.sent else NotSent(error.why, retryable=True)
+    if error.status >= _SERVER_FAULT:
+        # Discord fails before and after it has stored a message, and does not say which.
+        return OutcomeUnknown(said(error), retry_after=error.retry_after)
+    return not_done(error)
+
+
+def not_done(error: Refused | Lost) -> NotSent:
+    """Return what a failed call means that may as well be made twice."""
+    if isinstance(error, Lost):
+        return NotSent(error.why, retryable=True)
+    later = error.status in _LATER or error.status >= _SERVER_FAULT
+    return NotSent(said(error), retryable=later, retry_after=error.retry_after)
+
+
+def said(refused: Refused) -> str:
+    """Return a refusal in words."""
+    if refused.status == NO_TOKEN:
+        return UNKNOWN_BOT
+    if refused.status == TOO_MANY:
+        return "Discord asks to be left alone for a while"
+    advice = _ADVICE.get(refused.code)
+    told = f"Discord refuses: {refused.description}"
+    return f"{told} ({advice})" if advice else told

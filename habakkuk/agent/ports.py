@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from habakkuk.agent.arriving.service import Arrivals
 from habakkuk.conversations.remembered import Remembered
 from habakkuk.conversations.store.usage import UsageLedger
 from habakkuk.conversations.types import Target
@@ -50,7 +51,7 @@ class TurnPorts:
     and what to say of a session's choice that is passed over; it raises ConfigurationError with
     what to set when there is none. `fits` says how much a model takes, by the agent's settings.
     `release` lets go of what a killed run of a turn held of a budget. `typing` shows where answers
-    go that one is on its way.
+    go that one is on its way; `arrivals` fetches the files of messages.
     """
 
     config: Config
@@ -70,6 +71,7 @@ class TurnPorts:
     workspace: Callable[[str], Path]
     checkpoints: Checkpoints
     typing: Callable[[Target | None], AbstractContextManager[None]]
+    arrivals: Arrivals
 
 
 class ToolThreads(Protocol):

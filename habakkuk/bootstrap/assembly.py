@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from habakkuk.accounts.memory import TokenMemory
 from habakkuk.accounts.service import Accounts
 from habakkuk.agent.approval.service import Approvals
+from habakkuk.agent.arriving.service import Arrivals
 from habakkuk.agent.chains import fits, models_of
 from habakkuk.agent.clarify.service import Questions
 from habakkuk.agent.compaction.handler import CompactHandler
@@ -139,7 +140,7 @@ def _database(url: str, name: str, pool_size: int, lease: float) -> Database:
 def _add_handlers(container: Container) -> None:
     """Fill the job kinds: they need parts that need the dictionary first."""
     tools = ToolRegistry(tool_packages(container.settings))
-    images = Images()
+    images, workspace = Images(), partial(workspace_of, container.settings.home)
     ports = TurnPorts(
         config=container.settings.config,
         clock=container.clock,
@@ -155,9 +156,10 @@ def _add_handlers(container: Container) -> None:
         publisher=container.publisher,
         redactor=container.redactor,
         hooks=container.hooks,
-        workspace=partial(workspace_of, container.settings.home),
+        workspace=workspace,
         checkpoints=container.checkpoints,
         typing=container.typing.showing,
+        arrivals=Arrivals(container.channels, container.blobs.put, workspace),
     )
     undeliverable = container.approvals.undeliverable
     handlers: tuple[JobHandler, ...] = (

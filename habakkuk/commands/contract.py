@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from habakkuk.accounts.types import Role, User
-from habakkuk.conversations.types import Attached, Conversation, Target
+from habakkuk.conversations.types import Attached, Awaited, Conversation, Target
 from habakkuk.core.config.schema import Config
 from habakkuk.db.engine import Work
 from habakkuk.jobs.service import Jobs
@@ -59,6 +59,8 @@ class Words:
     text: str
     session_id: str | None = None
     files: tuple[Attached, ...] = ()
+    awaited: tuple[Awaited, ...] = ()
+    outside: bool = False
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,13 @@ from habakkuk.agent.chains import fits, models_of
 from habakkuk.agent.clarify.service import Questions
 from habakkuk.agent.compaction.handler import CompactHandler
 from habakkuk.agent.ports import TurnPorts
+from habakkuk.agent.posting import Posts
 from habakkuk.agent.threads import ToolPool
 from habakkuk.agent.turn import TurnHandler
 from habakkuk.agent.undo.handler import UndoHandler
 from habakkuk.blobs.service import Blobs
 from habakkuk.bootstrap.container import Container
-from habakkuk.bootstrap.tooling import agent_of, commands_of, tool_packages, workspace_of
+from habakkuk.bootstrap.tooling import agent_of, commands_of, tools_of, workspace_of
 from habakkuk.channels.registry import Channels
 from habakkuk.commands.contract import Health, Server
 from habakkuk.conversations.remembered import Remembered
@@ -139,7 +140,7 @@ def _database(url: str, name: str, pool_size: int, lease: float) -> Database:
 
 def _add_handlers(container: Container) -> None:
     """Fill the job kinds: they need parts that need the dictionary first."""
-    tools = ToolRegistry(tool_packages(container.settings))
+    tools = tools_of(container.settings)
     images, workspace = Images(), partial(workspace_of, container.settings.home)
     ports = TurnPorts(
         config=container.settings.config,
@@ -166,7 +167,7 @@ def _add_handlers(container: Container) -> None:
         TurnHandler(ports),
         CompactHandler(ports),
         UndoHandler(ports),
-        DeliveryHandler(container.channels, container.clock, undeliverable),
+        DeliveryHandler(container.channels, container.clock, undeliverable, container.blobs),
         TidyHandler(
             container.database, container.blobs, container.spend_caps, container.checkpoints
         ),
@@ -188,11 +189,17 @@ def _tool_services(container: Container, tools: ToolRegistry, images: Images) ->
         catalogue=lambda agent: tools.specs(agent_of(settings, agent).toolsets),
         processes=container.processes,
         todo=TodoLists(container.database),
+        posts=_posts(container),
         failpoints=container.failpoints,
         files=ShownFiles(blobs.put),
         images=images,
         search=Search(config.search, settings.environment.values, web, container.redis),
     )
+
+
+def _posts(container: Container) -> Posts:
+    blobs, live = container.blobs, container.live
+    return Posts(container.database, container.channels, blobs.put, live, container.failpoints)
 
 
 def _router(container: Container, images: Images) -> Router:

@@ -14,7 +14,7 @@ from habakkuk.agent.inspection import Inspections
 from habakkuk.agent.offered import offered_in
 from habakkuk.agent.threads import ToolPool
 from habakkuk.blobs.service import Blobs
-from habakkuk.bootstrap.tooling import agent_of, commands_of, tool_packages, workspace_of
+from habakkuk.bootstrap.tooling import agent_of, commands_of, tools_of, workspace_of
 from habakkuk.channels.registry import Channels
 from habakkuk.conversations.budgets import Budgets
 from habakkuk.conversations.choices import SessionChoices
@@ -44,6 +44,7 @@ from habakkuk.gateway.intake import Ports as IntakePorts
 from habakkuk.gateway.limits import SenderLimit
 from habakkuk.gateway.pairing import Pairings
 from habakkuk.gateway.presses import Presses
+from habakkuk.gateway.removals import Removals
 from habakkuk.gateway.service import Gateway
 from habakkuk.gateway.supervisor import Parts, Supervisor
 from habakkuk.gateway.types import Inbound
@@ -62,7 +63,6 @@ from habakkuk.llm.types import ToolSpec
 from habakkuk.ops.tidy import enqueue_tidy
 from habakkuk.processes.desk import Desk
 from habakkuk.tools.checkpoints.service import Checkpoints
-from habakkuk.tools.registry import ToolRegistry
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Container:
 
     def inspections(self, count: Count = guess) -> Inspections:
         """Make what looks back at model calls; `count` counts tokens."""
-        tools = ToolRegistry(tool_packages(self.settings))
+        tools = tools_of(self.settings)
 
         def specs(agent: str, session_id: str) -> Sequence[ToolSpec]:
             return offered_in(tools, agent_of(self.settings, agent), self.database, session_id)
@@ -201,6 +201,7 @@ class Container:
             Admittance(database, self.pairings, SenderLimit(self.redis)),
             Edits(database, accounts, self.gateway, self.live),
             Presses(database, accounts, answering),
+            Removals(database, accounts, self.live),
         )
         return Intake(self.channels, self.gateway, self.settings.config.routes, ports)
 

@@ -84,7 +84,8 @@ class ChatKind(StrEnum):
     """What a chat message is. A typed value, so that no marker text is ever sent or parsed.
 
     `event`: Habakkuk says that something happened, which begins a turn as a person's message does.
-    `steer`: a person's guidance for a turn that runs.
+    `steer`: a person's guidance for a turn that runs. `file` and `poll`: the agent sends one while
+    its turn runs.
     """
 
     MESSAGE = "message"
@@ -95,6 +96,8 @@ class ChatKind(StrEnum):
     NOTICE = "notice"
     EVENT = "event"
     ERROR = "error"
+    FILE = "file"
+    POLL = "poll"
 
 
 class ChatState(StrEnum):

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
+from habakkuk.blobs.service import Blobs
 from habakkuk.channels.contract import Certainty, Feature, NotSent, OutcomeUnknown
 from habakkuk.channels.messages import Button, OutboundMessage, Receipt
 from habakkuk.channels.registry import Adapter, Channels, Line
@@ -21,6 +22,7 @@ from habakkuk.core.ids import derive
 from habakkuk.core.interrupt import Interrupted, Reason
 from habakkuk.db.engine import Work
 from habakkuk.delivery import store
+from habakkuk.delivery.carried import Carried
 from habakkuk.delivery.split import split
 from habakkuk.delivery.types import Chunk, ChunkState, Delivery, DeliveryState, Mark
 from habakkuk.jobs.contract import JobContext
@@ -46,11 +48,14 @@ class DeliveryHandler:
     kind = DELIVERY_KIND
     queue = Queue.DELIVERIES
 
-    def __init__(self, channels: Channels, clock: Clock, undeliverable: Undeliverable) -> None:
+    def __init__(
+        self, channels: Channels, clock: Clock, undeliverable: Undeliverable, blobs: Blobs
+    ) -> None:
         """`undeliverable` is told of a question (its wait) that nobody will see, and why."""
         self._channels = channels
         self._clock = clock
         self._undeliverable = undeliverable
+        self._blobs = blobs
 
     def run(self, context: JobContext) -> None:
         """Send what has not been sent."""
@@ -59,9 +64,9 @@ class DeliveryHandler:
             return
         try:
             if self._clock.now() - delivery.created > _LONGEST:
-                _Sending(context, delivery).end(DeliveryState.EXPIRED, _LATE)
+                _Sending(context, delivery, self._blobs).end(DeliveryState.EXPIRED, _LATE)
                 return
-            _Sending(context, delivery).send(self._line(delivery))
+            _Sending(context, delivery, self._blobs).send(self._line(delivery))
         except NotSent as error:
             if not error.retryable:
                 self._cannot_ask(delivery, str(error))
@@ -98,9 +103,10 @@ class DeliveryHandler:
 class _Sending:
     """One run of one delivery."""
 
-    def __init__(self, context: JobContext, delivery: Delivery) -> None:
+    def __init__(self, context: JobContext, delivery: Delivery, blobs: Blobs) -> None:
         self._context = context
         self._delivery = delivery
+        self._blobs = blobs
         self._lease = Lease(delivery.id, context.fence)
 
     def send(self, line: Line) -> None:
@@ -132,7 +138,8 @@ class _Sending:
     def _plan(self, line: Line) -> Sequence[Chunk]:
         """Store the parts: a later run sends the same, whatever limits or code say by then."""
         delivery, adapter = self._delivery, line.adapter
-        parts = split(delivery.text, adapter.limit, adapter.length)
+        text = Carried.by(adapter, delivery, self._blobs).text
+        parts = split(text, adapter.limit, adapter.length)
         chunks = [
             Chunk(n, derive("msg", delivery.id, str(n)), part, ChunkState.PENDING)
             for n, part in enumerate(parts, 1)
@@ -187,13 +194,14 @@ class _Sending:
 
     def _message(self, adapter: Adapter, chunk: Chunk, parts: int) -> OutboundMessage:
         delivery, target = self._delivery, self._delivery.target
+        carried = Carried.by(adapter, delivery, self._blobs) if chunk.n == 1 else Carried()
         below = chunk.n == parts and Feature.BUTTONS in adapter.manifest.features
         buttons = tuple(Button(*made) for made in delivery.buttons) if below else ()
         return OutboundMessage(
             key=chunk.key,
             chat=target.chat,
             thread=target.thread,
-            text=chunk.body,
+            text=_text(carried, chunk, parts),
             kind=delivery.kind,
             reply_to=target.message,
             turn=delivery.turn_id,
@@ -201,6 +209,8 @@ class _Sending:
             parts=parts,
             approval=delivery.data.get("approval"),
             buttons=buttons,
+            file=carried.file,
+            poll=carried.poll,
         )
 
     def _mark(self, mark: Mark) -> None:
@@ -213,3 +223,11 @@ class _Sending:
 
     def _hit(self, name: str) -> None:
         self._context.failpoints.hit(name)
+
+
+def _text(carried: Carried, chunk: Chunk, parts: int) -> str:
+    """Return what a message says: of a poll that is shown as one nothing."""
+    if carried.poll is not None:
+        return ""
+    # A file that was to be sent may be a line by now.
+    return carried.text if parts == 1 and carried.file is None else chunk.body

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from habakkuk.conversations.types import Target
+from habakkuk.conversations.types import Attached, Target, files_of
 
 
 class DeliveryState(StrEnum):
@@ -66,3 +66,13 @@ class Delivery:
     created: datetime
     chunks: Sequence[Chunk]
     buttons: Sequence[tuple[str, str]] = ()
+
+    @property
+    def file(self) -> Attached | None:
+        """The file that it brings."""
+        return next(iter(files_of(self.data)), None)
+
+    @property
+    def poll(self) -> dict[str, Any] | None:
+        """The poll that it puts: question, options, multiple."""
+        return self.data.get("poll")

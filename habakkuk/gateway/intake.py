@@ -33,6 +33,7 @@ from habakkuk.gateway import places
 from habakkuk.gateway.admittance import Admittance, Entry
 from habakkuk.gateway.edits import Edited, Edits
 from habakkuk.gateway.presses import Presses
+from habakkuk.gateway.removals import Removals
 from habakkuk.gateway.service import MOST_FILES, Gateway
 from habakkuk.gateway.types import Cursor, Inbound
 
@@ -87,6 +88,7 @@ class Ports:
     admittance: Admittance
     edits: Edits
     presses: Presses
+    removals: Removals
 
 
 class Intake:
@@ -148,8 +150,8 @@ class Intake:
             fate = _FATES[self._ports.edits.correct(line, event, cursor)]
             return Received(event.id, fate)
         if isinstance(event, Removal):
-            self._gateway.pass_over(places.address(line, event), cursor)
-            return Received(event.id, Fate.IGNORED)
+            fate = _FATES[self._ports.removals.remove(line, event, cursor)]
+            return Received(event.id, fate)
         if isinstance(event, Press):
             told = self._ports.presses.press(line, event, cursor)
             fate = Fate.ACCEPTED if told.decided else Fate.IGNORED

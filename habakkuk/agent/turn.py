@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from habakkuk.agent import notices, turn_hooks
@@ -73,7 +74,7 @@ class TurnHandler:
         with self._ports.usage.collecting(context.job.id) as spent:
             run, known = self._taken(context, spent)
             if run is not None:
-                with self._ports.typing(run.turn.target):
+                with self._ports.signs.running(run.turn):
                     _Turn(run).run(known)
 
     def _taken(
@@ -84,7 +85,7 @@ class TurnHandler:
         try:
             return self._begun(context, spent)
         except _Awaiting as awaiting:
-            with self._ports.typing(awaiting.taken.turn.target):
+            with self._ports.signs.typing(awaiting.taken.turn.target):
                 self._ports.arrivals.fetch(context, awaiting.taken)
         # No message joins a turn whose job runs: nothing is awaited any more.
         return self._begun(context, spent)
@@ -160,6 +161,7 @@ class TurnHandler:
             Author.SYSTEM, body, ChatState.SENT, kind, turn_id=turn.id, target=turn.target
         )
         turns.end(work, turn.id, outcome, chat.add(work, turn.conversation_id, row))
+        work.after_commit(partial(self._ports.signs.ended, turn.target, outcome))
 
     def reopen(self, work: Work, job: Job) -> None:
         """Take back a failed end, so that the turn goes on where it stood."""

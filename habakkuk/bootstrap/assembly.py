@@ -39,7 +39,7 @@ from habakkuk.core.redis import RedisGate
 from habakkuk.db.cooperate import cooperate_with_gevent
 from habakkuk.db.engine import IDLE_SECONDS, Database, DatabaseAway
 from habakkuk.delivery.handler import DeliveryHandler
-from habakkuk.delivery.typing import Typing
+from habakkuk.delivery.signs import Signs
 from habakkuk.events.hub import LiveHub
 from habakkuk.events.publisher import Publisher
 from habakkuk.gateway.answering import Answering
@@ -122,7 +122,7 @@ def _assemble(
         handlers=handlers,
         tool_pool=ToolPool(),
         channels=channels,
-        typing=Typing(channels),
+        signs=Signs(channels, database, failpoints),
     )
 
 
@@ -159,7 +159,7 @@ def _add_handlers(container: Container) -> None:
         hooks=container.hooks,
         workspace=workspace,
         checkpoints=container.checkpoints,
-        typing=container.typing.showing,
+        signs=container.signs,
         arrivals=Arrivals(container.channels, container.blobs.put, workspace),
     )
     undeliverable = container.approvals.undeliverable

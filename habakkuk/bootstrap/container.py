@@ -31,7 +31,7 @@ from habakkuk.core.redis import RedisGate
 from habakkuk.db.engine import Database
 from habakkuk.db.ping import ping_away
 from habakkuk.delivery.reports import Deliveries
-from habakkuk.delivery.typing import Typing
+from habakkuk.delivery.signs import Signs
 from habakkuk.events.hub import LiveHub
 from habakkuk.events.publisher import Publisher
 from habakkuk.gateway.admittance import Admittance
@@ -94,7 +94,7 @@ class Container:
     handlers: dict[str, JobHandler]
     tool_pool: ToolPool
     channels: Channels
-    typing: Typing
+    signs: Signs
 
     @property
     def logins(self) -> Logins:
@@ -233,7 +233,7 @@ class Container:
         self.publisher.stop()
         self.wake.stop()
         self.rewake.stop()
-        self.typing.stop()
+        self.signs.stop()
         self.tool_pool.stop()
         self.models.close()
         if self.redis is not None:

@@ -20,6 +20,7 @@ from habakkuk.core.config.schema import UnknownPolicy
 from habakkuk.core.errors import ConfigurationError
 from habakkuk.core.ids import derive
 from habakkuk.core.interrupt import Interrupted, Reason
+from habakkuk.core.log import get_logger
 from habakkuk.db.engine import Work
 from habakkuk.delivery import store
 from habakkuk.delivery.carried import Carried
@@ -29,6 +30,7 @@ from habakkuk.jobs.contract import JobContext
 from habakkuk.jobs.store.lease import Lease
 from habakkuk.jobs.types import Job, JobState, Queue
 
+_log = get_logger("delivery")
 DELIVERY_KIND = "delivery"
 # Nobody wants yesterday's answers when a server comes back (reliability.md, §2.7).
 _LONGEST = timedelta(hours=24)
@@ -111,6 +113,7 @@ class _Sending:
 
     def send(self, line: Line) -> None:
         """Send every chunk in order, and end the delivery with the last."""
+        self._take_draft_away(line.adapter)
         chunks = self._delivery.chunks or self._plan(line)
         for chunk in chunks:
             if chunk.state is ChunkState.SENT:
@@ -126,6 +129,19 @@ class _Sending:
             self._mark(sent)
             self._context.moved_on_elsewhere()
         self.end(DeliveryState.SENT)
+
+    def _take_draft_away(self, adapter: Adapter) -> None:
+        """Take the turn's message of progress away; the answer does not wait for that."""
+        delivery = self._delivery
+        if delivery.draft is None or delivery.turn_id is None:
+            return
+        try:
+            adapter.undraft(delivery.target.chat, delivery.draft)
+        except NotSent as error:
+            _log.info("a message of progress stays", delivery=delivery.id, reason=str(error))
+            if error.retryable:
+                return
+        store.drop_draft(self._context.database, delivery.turn_id, delivery.draft)
 
     def end(self, state: DeliveryState, error: str | None = None, last: Mark | None = None) -> None:
         """End delivery and job in one commit."""

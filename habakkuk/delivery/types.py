@@ -54,7 +54,10 @@ class Mark:
 
 @dataclass(frozen=True)
 class Delivery:
-    """One answer on its way. `chunks` is empty before it was split; `buttons` are label, data."""
+    """One answer on its way. `chunks` is empty before it was split; `buttons` are label, data.
+
+    `draft` is the message of progress that its turn, which has ended, has left.
+    """
 
     id: str
     turn_id: str | None
@@ -66,6 +69,7 @@ class Delivery:
     created: datetime
     chunks: Sequence[Chunk]
     buttons: Sequence[tuple[str, str]] = ()
+    draft: str | None = None
 
     @property
     def file(self) -> Attached | None:

@@ -172,7 +172,12 @@ class TelegramAdapter(ChannelAdapter[TelegramSettings]):
         shown = render(text, self.limit)
         number = wire.message_number(draft, chat)
         self._settled(
-            lambda bot: bot.edit_message_text(shown.text, chat_id=chat, message_id=number)
+            lambda bot: bot.edit_message_text(
+                shown.text,
+                chat_id=chat,
+                message_id=number,
+                entities=outgoing.entities(shown),
+            )
         )
 
     def undraft(self, chat: str, draft: str) -> None:

@@ -76,7 +76,7 @@ def asked(message: OutboundMessage, limit: int, *, previews: bool) -> Asked:
     shown = render(message.text, limit)
     text = {
         "text": shown.text,
-        "entities": _entities(shown),
+        "entities": entities(shown),
         "link_preview_options": LinkPreviewOptions(is_disabled=not previews),
     }
     return Asked("send_message", common | text, shown)
@@ -94,7 +94,7 @@ def _common(message: OutboundMessage) -> dict[str, Any]:
 
 def _file(file: OutboundFile, said: str, common: Mapping[str, Any]) -> Asked:
     shown = render(said, _LONGEST_CAPTION) if said else Formatted("", (), "")
-    caption = {"caption": shown.text, "caption_entities": _entities(shown)} if said else {}
+    caption = {"caption": shown.text, "caption_entities": entities(shown)} if said else {}
     with file.open() as data:
         given = InputFile(data, filename=file.name)
     photo = file.mime in _PHOTOS and file.size <= _LARGEST_PHOTO
@@ -116,7 +116,8 @@ def _poll(poll: Poll, common: Mapping[str, Any]) -> Asked:
     return Asked("send_poll", arguments, Formatted(poll.question, (), poll.question))
 
 
-def _entities(shown: Formatted) -> list[MessageEntity]:
+def entities(shown: Formatted) -> list[MessageEntity]:
+    """Return the marks of a text as the SDK has them."""
     return [MessageEntity(**one.to_dict()) for one in shown.entities]
 
 

@@ -21,7 +21,6 @@ from habakkuk.conversations.types import (
     Turn,
 )
 from habakkuk.core.errors import ConfigurationError, ToolError
-from habakkuk.core.failpoints import Failpoints
 from habakkuk.core.ids import derive
 from habakkuk.db.engine import Database
 from habakkuk.events.hub import LiveHub
@@ -50,14 +49,12 @@ class Posts:
         channels: Channels,
         put: Callable[[bytes, str], str],
         live: LiveHub,
-        failpoints: Failpoints,
     ) -> None:
         """`put` stores bytes of a type and returns their id; `live` tells who looks on."""
         self._database = database
         self._channels = channels
         self._put = put
         self._live = live
-        self._failpoints = failpoints
 
     def place(self, turn_id: str) -> Place:
         """Return the chat of a turn. Raises ToolError where there is none."""
@@ -92,11 +89,9 @@ class Posts:
             turn_id=turn.id,
             target=self._target(turn, address),
         )
-        self._failpoints.hit("post.commit.before")
         with self._database.transaction() as work:
             addresses.lock_by_id(work, turn.conversation_id)
             chat.add(work, turn.conversation_id, row)
-        self._failpoints.hit("post.commit.after")
         self._live.queue_changed(turn.session_id)
 
     def _turn(self, turn_id: str) -> tuple[Turn, Address]:

@@ -14,6 +14,8 @@ from habakkuk.gateway.types import Cursor, Inbound
 _LONGEST_ID = 500
 _LONGEST_ADDRESS = 1500
 _LONGEST_NAME = 200
+# What frames a note in a message: nobody may end the frame by a name.
+FRAME = str.maketrans("", "", "[]")
 
 
 def cleaned(inbound: Inbound) -> Inbound:
@@ -56,7 +58,7 @@ def _target(target: Target | None) -> Target | None:
 def _awaited(file: Awaited) -> Awaited:
     return Awaited(
         clean(file.account),
-        shorten(clean(file.name), _LONGEST_NAME),
+        shorten(clean(file.name).translate(FRAME), _LONGEST_NAME),
         shorten(clean(file.mime), _LONGEST_NAME),
         file.size,
         clean_json(file.handle),

@@ -32,6 +32,7 @@ from habakkuk.db.engine import Database
 from habakkuk.gateway import places
 from habakkuk.gateway.admittance import Admittance, Entry
 from habakkuk.gateway.edits import Edited, Edits
+from habakkuk.gateway.entry import FRAME
 from habakkuk.gateway.presses import Presses
 from habakkuk.gateway.removals import Removals
 from habakkuk.gateway.service import MOST_FILES, Gateway
@@ -41,8 +42,6 @@ _log = get_logger("gateway.intake")
 # An operator has to do something first; platforms come back for hours.
 _CLOSED_SECONDS = 300.0
 _LONGEST_NAME = 60
-# What frames the name in a message: nobody may end the frame by their name.
-_FRAME = str.maketrans("", "", "[]")
 _VIEWER = "you may read on this server, but not write; its owner can change that"
 _UNREADABLE = "I cannot read {what} yet. Please write what you want to say."
 _MORE_FILES = "{count} more files (at most {most} of one message are taken)"
@@ -234,5 +233,5 @@ def _left_out(message: InboundMessage) -> tuple[str, ...]:
 
 def _name(message: InboundMessage) -> str:
     """Return what a group calls a writer, on one line and without what frames it."""
-    named = shorten(clean(message.sender_name).translate(_FRAME), _LONGEST_NAME)
-    return named or shorten(clean(message.sender).translate(_FRAME), _LONGEST_NAME)
+    named = shorten(clean(message.sender_name).translate(FRAME), _LONGEST_NAME)
+    return named or shorten(clean(message.sender).translate(FRAME), _LONGEST_NAME)

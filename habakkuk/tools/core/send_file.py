@@ -76,7 +76,6 @@ def send_file(args: SendFileArgs, context: ToolContext) -> ToolOutput:
     mime = sniff(data) or _guessed(args.path)
     name = shorten(clean(PurePosixPath(args.path).name), _LONGEST_NAME) or "file"
     file = Attached(desk.store(data, mime), mime, name, len(data), clean(args.path))
-    context.services.failpoints.hit("send_file.store.after")
     said = Post(ChatKind.FILE, clean(args.caption), {FILES: [asdict(file)]})
     desk.post(context.turn_id, context.call_id, said)
     told = _TOLD if place.takes_files else _TOLD_LINE

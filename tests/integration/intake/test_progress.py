@@ -145,6 +145,21 @@ def test_a_turn_that_runs_again_edits_the_same(rooms: Rooms, wall: Wall, can: Ca
     assert wall.did("draft") == 1
 
 
+def test_a_death_between_posting_and_noting_leaves_one_and_the_answer_comes(
+    rooms: Rooms, wall: Wall, can: Can, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No platform can be asked for it: the one window in which one stays."""
+    room = rooms()
+    can(Feature.DRAFTS)
+    signs: Any = room.stack.container.signs
+    monkeypatch.setattr(signs._progress, "_failpoints", Points({"draft.post.after": 1}))
+    room.stack.start()
+    room.say(_LONG)
+    assert room.told(1) == [_ANSWER]
+    until(lambda: wall.did("draft") == wall.did("undraft") + 1)
+    assert len(wall.standing) == 1
+
+
 def test_a_wait_that_the_platform_asks_for_is_kept(rooms: Rooms, wall: Wall, can: Can) -> None:
     """And the answer gets through all the same (K41)."""
     room = rooms()

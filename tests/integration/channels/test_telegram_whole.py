@@ -157,8 +157,8 @@ def test_a_photo_is_seen_and_a_file_comes_back(house: Stack, telegram: TelegramS
     workspace.mkdir(parents=True)
     (workspace / "plan.txt").write_text("the plan")
     said = '[[tool send_file {"path": "plan.txt", "caption": "here"}]] go'
-    for number, file, caption in ((7, "F1", said), (8, "F2", "")):
-        sizes = [{"file_id": file, "file_unique_id": file, "width": 9, "height": 9}]
+    for number, photo, caption in ((7, "F1", said), (8, "F2", "")):
+        sizes = [{"file_id": photo, "file_unique_id": photo, "width": 9, "height": 9}]
         album = {"media_group_id": "1", "photo": sizes, "caption": caption}
         telegram.happens(message=_said("", number) | album)
     house.start()

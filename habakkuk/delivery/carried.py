@@ -15,6 +15,7 @@ from habakkuk.delivery.types import Delivery
 
 _LINE = "📎 {name} ({size}), in the workspace: {path}"
 _UNSENT = "📎 {name} ({size}) is too large to be sent here. It is in the workspace: {path}"
+_REFUSED = "📎 {name} ({size}) could not be sent here ({why}). It is in the workspace: {path}"
 _GONE = "📎 {name} ({size}) is no longer there."
 
 
@@ -49,6 +50,13 @@ class Carried:
         return cls(delivery.text, file=sent)
 
 
-def _told(line: str, file: Attached, said: str) -> str:
-    told = line.format(name=file.name or "file", size=size_text(file.size), path=file.path)
+def in_words(delivery: Delivery, why: str) -> str:
+    """Return what is sent in the place of a file or a poll that the platform refused, and why."""
+    file = delivery.file
+    return delivery.text if file is None else _told(_REFUSED, file, delivery.text, why)
+
+
+def _told(line: str, file: Attached, said: str, why: str = "") -> str:
+    name, size = file.name or "file", size_text(file.size)
+    told = line.format(name=name, size=size, path=file.path, why=why)
     return f"{said}\n\n{told}" if said else told

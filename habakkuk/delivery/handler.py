@@ -9,6 +9,7 @@ for any other the account's policy decides, counted and visible.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 from habakkuk.blobs.service import Blobs
@@ -23,7 +24,7 @@ from habakkuk.core.interrupt import Interrupted, Reason
 from habakkuk.core.log import get_logger
 from habakkuk.db.engine import Work
 from habakkuk.delivery import store
-from habakkuk.delivery.carried import Carried
+from habakkuk.delivery.carried import Carried, in_words
 from habakkuk.delivery.split import split
 from habakkuk.delivery.types import Chunk, ChunkState, Delivery, DeliveryState, Mark
 from habakkuk.jobs.contract import JobContext
@@ -199,6 +200,10 @@ class _Sending:
         try:
             receipt = adapter.send(message)
         except NotSent as error:
+            if not error.retryable and (message.file is not None or message.poll is not None):
+                words = in_words(self._delivery, str(error))
+                plain = replace(message, text=words, file=None, poll=None)
+                return self._sent(adapter, chunk, plain)
             lasting = ChunkState.PENDING if error.retryable else ChunkState.FAILED
             self._mark(Mark(chunk.n, lasting))
             raise

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from habakkuk.channels.contract import Feature
-from habakkuk.channels.messages import OutboundMessage, Poll
+from habakkuk.channels.contract import Feature, NotSent
+from habakkuk.channels.messages import OutboundMessage, Poll, Receipt
 from habakkuk.channels.webhook.adapter import WebhookAdapter
 from habakkuk.conversations.types import Address
 from habakkuk.gateway.types import Inbound
@@ -18,6 +18,7 @@ from tests.integration.intake.conftest import Room, Rooms
 
 _SEND = '[[tool send_file {"path": "a.txt", "caption": "look"}]] go'
 _POLL = '[[tool poll {"question": "Which?", "options": ["tea", "soup"], "multiple": true}]] go'
+_UNSENT = "look\n\n📎 a.txt (1 kB) could not be sent here (no). It is in the workspace: a.txt"
 _LIST = "Which?\n1. tea\n2. soup"
 
 Can = Callable[..., None]
@@ -84,6 +85,34 @@ def test_an_account_that_takes_less_by_then_gets_a_line(room: Room, can: Can) ->
     room.stack.start(points)
     room.say(_SEND)
     assert "too large to be sent here" in _sent(room, 2)[0].text
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (
+            _SEND,
+            "look\n\n📎 a.txt (1 kB) could not be sent here (no). It is in the workspace: a.txt",
+        ),
+        (_POLL, _LIST),
+    ],
+)
+def test_what_the_platform_refuses_is_said_in_words(
+    room: Room, can: Can, monkeypatch: pytest.MonkeyPatch, said: str, words: str
+) -> None:
+    can(Feature.FILES, Feature.POLLS)
+    send = WebhookAdapter.send
+
+    def refuse(adapter: WebhookAdapter, message: OutboundMessage) -> Receipt:
+        if message.file is not None or message.poll is not None:
+            raise NotSent("no")
+        return send(adapter, message)
+
+    monkeypatch.setattr(WebhookAdapter, "send", refuse)
+    room.stack.start()
+    room.say(said)
+    assert room.told(2)[0] == words
+    until(lambda: {row.state for row in room.rows("deliveries")} == {"sent"})
 
 
 def test_one_that_is_too_large_is_told_to_the_model(room: Room, can: Can) -> None:

@@ -12,12 +12,15 @@ from habakkuk.conversations.shelf import automatic_title
 from habakkuk.conversations.store import hotpath, turns
 from habakkuk.conversations.store.hotpath import Taken
 from habakkuk.conversations.todo import TodoList, todo_from_json
-from habakkuk.conversations.types import Outcome, Said, StoredMessage
+from habakkuk.conversations.types import Attached, Outcome, Said, StoredMessage
+from habakkuk.core.text import size_text
 from habakkuk.db.engine import Work
 from habakkuk.jobs.types import JobState
+from habakkuk.llm.media.sniff import SHOWN
 from habakkuk.llm.types import Block, Media, Message, Role, Text, blocks_from_json
 
 _CORRECTED = "[An earlier message was corrected after you answered it. It now reads:]\n"
+_IN_WORKSPACE = "[The file {name} ({mime}, {size}) lies in your workspace: {path}{hint}]\n"
 _UNREAD = "[With this came {}, which you cannot see. Say so where it matters.]\n"
 
 
@@ -28,6 +31,8 @@ def begin(run: TurnRun, work: Work, taken: Taken) -> list[StoredMessage] | None:
     a crash finds the message in the transcript. Returns what it writes.
     """
     turn, context = run.turn, run.context
+    if any(said.outside for said in taken.messages):
+        turns.taint(work, turn.id)
     if not taken.messages:
         turns.end(work, turn.id, Outcome.WITHDRAWN, None)
         context.finish(work, JobState.DONE)
@@ -79,9 +84,23 @@ def _blocks(said: Said, *, ends: bool) -> Iterator[Block]:
     if said.unread:
         yield Text(text=_UNREAD.format(", ".join(said.unread)), note=True)
     for file in said.files:
-        yield Media(blob=file.blob, mime=file.mime, name=file.name)
-    if said.text or not said.files:
+        if file.mime in SHOWN:
+            yield Media(blob=file.blob, mime=file.mime, name=file.name)
+        if file.path is not None:
+            yield Text(text=_in_workspace(file), note=True)
+    if said.text or not (said.files or said.unread):
         yield Text(text=said.text if ends else said.text + "\n")
+
+
+def _in_workspace(file: Attached) -> str:
+    heard = file.mime.startswith(("audio/", "video/"))
+    return _IN_WORKSPACE.format(
+        name=file.name or "without a name",
+        mime=file.mime,
+        size=size_text(file.size),
+        path=file.path,
+        hint=". You can neither hear nor see it yourself; say so where it matters" if heard else "",
+    )
 
 
 def _title(said: Said) -> str:

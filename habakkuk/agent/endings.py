@@ -75,6 +75,7 @@ def end_turn(run: TurnRun, ending: Ending) -> None:
     context.failpoints.hit("turn.end.after")
     context.finished_elsewhere(more=more)
     run.events.emit(EventType.TURN_ENDED, ending.step, outcome=ending.outcome)
+    run.ports.signs.ended(run.turn.target, ending.outcome)
     turn_hooks.ended(run, ending.outcome, written.shown.body)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from habakkuk.agent.outage import outlast
 from habakkuk.agent.record import CallRecord
 from habakkuk.agent.run import TurnRun
+from habakkuk.agent.telling import telling
 from habakkuk.core.errors import ToolError
 from habakkuk.core.ids import derive
 from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
@@ -60,6 +61,7 @@ class Invocation:
         self._run.events.emit(
             EventType.TOOL_STARTED, self._step, call=call.id, name=call.name, input=call.input
         )
+        self._run.ports.signs.called(self._run.turn.id, telling(call, self._run.ports.redactor))
         self._run.ports.tool_threads.submit(lambda: self._work(item, resolution))
         return item
 

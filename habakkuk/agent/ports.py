@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from habakkuk.agent.arriving.service import Arrivals
 from habakkuk.conversations.personalities import Personalities
 from habakkuk.conversations.remembered import Remembered
 from habakkuk.conversations.store.usage import UsageLedger
-from habakkuk.conversations.types import Target
+from habakkuk.conversations.types import Outcome, Target, Turn
 from habakkuk.core.clock import Clock
 from habakkuk.core.config.schema import AgentConfig, Config
 from habakkuk.core.interrupt import Interrupt
@@ -35,6 +36,30 @@ class ModelCaller(Protocol):
         ...
 
 
+class Signs(Protocol):
+    """What people of a platform see of a turn; habakkuk.delivery.signs says how."""
+
+    def typing(self, target: Target | None) -> AbstractContextManager[None]:
+        """Show inside the block that an answer is on its way."""
+        ...
+
+    def running(self, turn: Turn) -> AbstractContextManager[None]:
+        """Show inside the block that a turn runs, and what it does."""
+        ...
+
+    def called(self, turn_id: str, line: str) -> None:
+        """Note a call of a turn, told in a line."""
+        ...
+
+    def waits(self, turn_id: str) -> None:
+        """Note that a turn asks a person."""
+        ...
+
+    def ended(self, target: Target | None, outcome: Outcome) -> None:
+        """Show how a turn ended."""
+        ...
+
+
 @dataclass(frozen=True)
 class Fits:
     """Tokens: the length at which a session is summed up (None: never), and what a model takes."""
@@ -50,8 +75,8 @@ class TurnPorts:
     `models_of` gives the models of an agent, first choice first, that of the session before them,
     and what to say of a session's choice that is passed over; it raises ConfigurationError with
     what to set when there is none. `fits` says how much a model takes, by the agent's settings.
-    `release` lets go of what a killed run of a turn held of a budget. `typing` shows where answers
-    go that one is on its way.
+    `release` lets go of what a killed run of a turn held of a budget. `signs` shows where answers
+    go what there is before one; `arrivals` fetches the files of messages.
     """
 
     config: Config
@@ -71,7 +96,8 @@ class TurnPorts:
     workspace: Callable[[str], Path]
     checkpoints: Checkpoints
     personalities: Personalities
-    typing: Callable[[Target | None], AbstractContextManager[None]]
+    signs: Signs
+    arrivals: Arrivals
 
 
 class ToolThreads(Protocol):

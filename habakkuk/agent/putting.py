@@ -59,4 +59,5 @@ def put(
             )
             chat.add(work, turn.conversation_id, row)
     context.failpoints.hit("question.ask.after")
+    run.ports.signs.waits(turn.id)
     run.events.emit(shown.event, step, call=call.id, **{str(shown.kind): wait.id})

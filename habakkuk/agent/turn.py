@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import takewhile
+from functools import partial
 from typing import Any
 
 from habakkuk.agent import notices, turn_hooks
 from habakkuk.agent.begin import begin
 from habakkuk.agent.calls import StepCalls
 from habakkuk.agent.closing import STOPPED_TEXT, StepResults, close_turn
-from habakkuk.agent.compaction.plan import begins_turn
 from habakkuk.agent.compaction.window import Window
 from habakkuk.agent.endings import Ending, append, end_turn, visible
+from habakkuk.agent.finished import in_brackets, is_blank, meta_of, own_of
 from habakkuk.agent.guard import circle, noted
 from habakkuk.agent.limits import exceeded
 from habakkuk.agent.model import ModelStep
@@ -51,6 +51,14 @@ _STOPPED = "Stopped."
 _CUT = "The answer broke off: the connection to the model was lost. Ask again for the rest."
 
 
+class _Awaiting(Exception):
+    """Files of a turn's messages are still to be fetched."""
+
+    def __init__(self, taken: Taken) -> None:
+        super().__init__(taken.turn.id)
+        self.taken = taken
+
+
 class TurnHandler:
     """The job kind `turn`."""
 
@@ -66,7 +74,7 @@ class TurnHandler:
         with self._ports.usage.collecting(context.job.id) as spent:
             run, known = self._taken(context, spent)
             if run is not None:
-                with self._ports.typing(run.turn.target):
+                with self._ports.signs.running(run.turn):
                     _Turn(run).run(known)
 
     def _taken(
@@ -74,6 +82,18 @@ class TurnHandler:
     ) -> tuple[TurnRun | None, Transcript | None]:
         """Return the turn and what is known of its transcript; None when there is no more."""
         context.failpoints.hit("turn.take.before")
+        try:
+            return self._begun(context, spent)
+        except _Awaiting as awaiting:
+            with self._ports.signs.typing(awaiting.taken.turn.target):
+                self._ports.arrivals.fetch(context, awaiting.taken)
+        # No message joins a turn whose job runs: nothing is awaited any more.
+        return self._begun(context, spent)
+
+    def _begun(
+        self, context: JobContext, spent: Basket
+    ) -> tuple[TurnRun | None, Transcript | None]:
+        """Take the turn's messages; takes nothing and raises _Awaiting while files are awaited."""
         with context.database.transaction() as work:
             taken = hotpath.take(work, context.job.id, context.fence)
             if taken is None or taken.turn.ended is not None:
@@ -84,6 +104,8 @@ class TurnHandler:
                     raise Interrupted(Reason.LEASE_LOST)
                 self._ports.release(work, taken.turn.id)
                 return run, None
+            if any(said.awaited for said in taken.messages):
+                raise _Awaiting(taken)
             begun = begin(run, work, taken)
         if begun is None:
             return None, None
@@ -140,6 +162,7 @@ class TurnHandler:
             Author.SYSTEM, body, ChatState.SENT, kind, turn_id=turn.id, target=turn.target
         )
         turns.end(work, turn.id, outcome, chat.add(work, turn.conversation_id, row))
+        work.after_commit(partial(self._ports.signs.ended, turn.target, outcome))
 
     def reopen(self, work: Work, job: Job) -> None:
         """Take back a failed end, so that the turn goes on where it stood."""
@@ -252,7 +275,7 @@ class _Turn:
             if not self._window.overflowed():
                 raise
             finished = self._call()
-        if not _is_blank(finished):
+        if not is_blank(finished):
             return finished
         self._run.ports.usage.write(self._run.spent)
         # The same step: whatever blank text was shown, the second answer's text follows it.
@@ -266,7 +289,7 @@ class _Turn:
     def _answer(self, finished: Finished) -> bool:
         """Store what the model said; True when that ends the turn."""
         message = Message(Role.ASSISTANT, finished.blocks)
-        meta, name_failed = _meta(finished), self._run.agent.fallback_notice
+        meta, name_failed = meta_of(finished), self._run.agent.fallback_notice
         if message.calls or (finished.stop is StopReason.PAUSE and finished.blocks):
             said = notices.of_step(finished, name_failed=name_failed)
             self._append(message, meta | ({"notices": said} if said else {}))
@@ -278,7 +301,7 @@ class _Turn:
         ending = Ending(
             Outcome.ANSWERED,
             self._step,
-            [message] if text else [_said(notices.sentence(said[-1]))],
+            [message] if text else [in_brackets(notices.sentence(said[-1]))],
             text,
             self._told(*said),
             {"model": str(finished.model)} | cut,
@@ -316,7 +339,7 @@ class _Turn:
             return False
         end = f"{why} What was done so far is kept; say “go on” to continue."
         notice = self._told(end)
-        end_turn(self._run, Ending(Outcome.PARTIAL, self._step, [_said(end)], notice=notice))
+        end_turn(self._run, Ending(Outcome.PARTIAL, self._step, [in_brackets(end)], notice=notice))
         return True
 
     def _end_stopped(self) -> None:
@@ -345,41 +368,3 @@ class _Turn:
         notice = self._told(reason, _RETRY)
         ending = Ending(Outcome.FAILED, self._step, (), "", notice, {"retry": True}, reason)
         end_turn(self._run, ending)
-
-
-def own_of(stored: Sequence[StoredMessage], turn_id: str) -> Sequence[StoredMessage]:
-    """Return what is of a turn itself, its request first where that is kept.
-
-    A session that came with a history has that from its first turn's job, too: it is no step of it.
-    """
-    # Nothing of another turn stands between them: a session has one at a time.
-    own = list(takewhile(lambda item: item.job_id == turn_id, reversed(stored)))[::-1]
-    requests = [place for place, item in enumerate(own) if begins_turn(item.message)]
-    return own[requests[-1] :] if requests else own
-
-
-def _meta(finished: Finished) -> dict[str, Any]:
-    """Return what is noted of an answer beside its words: who gave it, and its tokens."""
-    used = finished.usage
-    return {
-        "model": str(finished.model),
-        "tokens": used.input + used.output if used.window is None else used.window,
-        "input": used.input,
-        "cached": used.cache_read,
-        "output": used.output,
-    }
-
-
-def _is_blank(finished: Finished) -> bool:
-    """Whether nothing came that a person or the turn can use, for no reason that explains it."""
-    if finished.stop in (StopReason.LENGTH, StopReason.REFUSAL):
-        return False
-    if finished.stop is StopReason.PAUSE and finished.blocks:
-        # A provider's own tools run; it goes on where it paused.
-        return False
-    return not visible(finished.blocks) and not Message(Role.ASSISTANT, finished.blocks).calls
-
-
-def _said(text: str) -> Message:
-    """Return an assistant message for a turn that ends without one, so that roles alternate."""
-    return Message(Role.ASSISTANT, (Text(text=f"[{text}]"),))

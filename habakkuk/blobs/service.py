@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from habakkuk.blobs import store
 from habakkuk.core.errors import NotFound
@@ -55,6 +56,17 @@ class Blobs:
             raise NotFound(f"there is no file {blob[:12]}")
         try:
             return self._path(blob).read_bytes()
+        except FileNotFoundError as error:
+            raise NotFound(f"the file {blob[:12]} is missing below {self._folder}") from error
+
+    def has(self, blob: str) -> bool:
+        """Whether the file of `blob` is there."""
+        return store.find(self._database, blob) is not None and self._path(blob).exists()
+
+    def open(self, blob: str) -> BinaryIO:
+        """Open the file of a blob that is there. Raises NotFound."""
+        try:
+            return self._path(blob).open("rb")
         except FileNotFoundError as error:
             raise NotFound(f"the file {blob[:12]} is missing below {self._folder}") from error
 

@@ -9,16 +9,18 @@ from urllib.parse import urlsplit
 from habakkuk.accounts.memory import TokenMemory
 from habakkuk.accounts.service import Accounts
 from habakkuk.agent.approval.service import Approvals
+from habakkuk.agent.arriving.service import Arrivals
 from habakkuk.agent.chains import fits, models_of
 from habakkuk.agent.clarify.service import Questions
 from habakkuk.agent.compaction.handler import CompactHandler
 from habakkuk.agent.ports import TurnPorts
+from habakkuk.agent.posting import Posts
 from habakkuk.agent.threads import ToolPool
 from habakkuk.agent.turn import TurnHandler
 from habakkuk.agent.undo.handler import UndoHandler
 from habakkuk.blobs.service import Blobs
 from habakkuk.bootstrap.container import Container
-from habakkuk.bootstrap.tooling import agent_of, commands_of, tool_packages, workspace_of
+from habakkuk.bootstrap.tooling import agent_of, commands_of, tools_of, workspace_of
 from habakkuk.channels.registry import Channels
 from habakkuk.commands.contract import Health, Server
 from habakkuk.conversations.personalities import Personalities
@@ -38,7 +40,7 @@ from habakkuk.core.redis import RedisGate
 from habakkuk.db.cooperate import cooperate_with_gevent
 from habakkuk.db.engine import IDLE_SECONDS, Database, DatabaseAway
 from habakkuk.delivery.handler import DeliveryHandler
-from habakkuk.delivery.typing import Typing
+from habakkuk.delivery.signs import Signs
 from habakkuk.events.hub import LiveHub
 from habakkuk.events.publisher import Publisher
 from habakkuk.gateway.answering import Answering
@@ -121,7 +123,7 @@ def _assemble(
         handlers=handlers,
         tool_pool=ToolPool(),
         channels=channels,
-        typing=Typing(channels),
+        signs=Signs(channels, database, failpoints),
     )
 
 
@@ -144,8 +146,8 @@ def _database(url: str, name: str, pool_size: int, lease: float) -> Database:
 
 def _add_handlers(container: Container) -> None:
     """Fill the job kinds: they need parts that need the dictionary first."""
-    tools = ToolRegistry(tool_packages(container.settings))
-    images = Images()
+    tools = tools_of(container.settings)
+    images, workspace = Images(), partial(workspace_of, container.settings.home)
     ports = TurnPorts(
         config=container.settings.config,
         clock=container.clock,
@@ -161,17 +163,18 @@ def _add_handlers(container: Container) -> None:
         publisher=container.publisher,
         redactor=container.redactor,
         hooks=container.hooks,
-        workspace=partial(workspace_of, container.settings.home),
+        workspace=workspace,
         checkpoints=container.checkpoints,
         personalities=Personalities(container.settings.home),
-        typing=container.typing.showing,
+        signs=container.signs,
+        arrivals=Arrivals(container.channels, container.blobs.put, workspace),
     )
     undeliverable = container.approvals.undeliverable
     handlers: tuple[JobHandler, ...] = (
         TurnHandler(ports),
         CompactHandler(ports),
         UndoHandler(ports),
-        DeliveryHandler(container.channels, container.clock, undeliverable),
+        DeliveryHandler(container.channels, container.clock, undeliverable, container.blobs),
         TidyHandler(
             container.database, container.blobs, container.spend_caps, container.checkpoints
         ),
@@ -193,11 +196,17 @@ def _tool_services(container: Container, tools: ToolRegistry, images: Images) ->
         catalogue=lambda agent: tools.specs(agent_of(settings, agent).toolsets),
         processes=container.processes,
         todo=TodoLists(container.database),
+        posts=_posts(container),
         failpoints=container.failpoints,
         files=ShownFiles(blobs.put),
         images=images,
         search=Search(config.search, settings.environment.values, web, container.redis),
     )
+
+
+def _posts(container: Container) -> Posts:
+    blobs, live = container.blobs, container.live
+    return Posts(container.database, container.channels, blobs.put, live)
 
 
 def _router(container: Container, images: Images) -> Router:

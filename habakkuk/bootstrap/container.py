@@ -14,7 +14,7 @@ from habakkuk.agent.inspection import Inspections
 from habakkuk.agent.offered import offered_in
 from habakkuk.agent.threads import ToolPool
 from habakkuk.blobs.service import Blobs
-from habakkuk.bootstrap.tooling import agent_of, commands_of, tool_packages, workspace_of
+from habakkuk.bootstrap.tooling import agent_of, commands_of, tools_of, workspace_of
 from habakkuk.channels.registry import Channels
 from habakkuk.conversations.budgets import Budgets
 from habakkuk.conversations.choices import SessionChoices
@@ -32,7 +32,7 @@ from habakkuk.core.redis import RedisGate
 from habakkuk.db.engine import Database
 from habakkuk.db.ping import ping_away
 from habakkuk.delivery.reports import Deliveries
-from habakkuk.delivery.typing import Typing
+from habakkuk.delivery.signs import Signs
 from habakkuk.events.hub import LiveHub
 from habakkuk.events.publisher import Publisher
 from habakkuk.gateway.admittance import Admittance
@@ -45,6 +45,7 @@ from habakkuk.gateway.intake import Ports as IntakePorts
 from habakkuk.gateway.limits import SenderLimit
 from habakkuk.gateway.pairing import Pairings
 from habakkuk.gateway.presses import Presses
+from habakkuk.gateway.removals import Removals
 from habakkuk.gateway.service import Gateway
 from habakkuk.gateway.supervisor import Parts, Supervisor
 from habakkuk.gateway.types import Inbound
@@ -63,7 +64,6 @@ from habakkuk.llm.types import ToolSpec
 from habakkuk.ops.tidy import enqueue_tidy
 from habakkuk.processes.desk import Desk
 from habakkuk.tools.checkpoints.service import Checkpoints
-from habakkuk.tools.registry import ToolRegistry
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Container:
     handlers: dict[str, JobHandler]
     tool_pool: ToolPool
     channels: Channels
-    typing: Typing
+    signs: Signs
 
     @property
     def logins(self) -> Logins:
@@ -130,7 +130,7 @@ class Container:
 
     def inspections(self, count: Count = guess) -> Inspections:
         """Make what looks back at model calls; `count` counts tokens."""
-        tools = ToolRegistry(tool_packages(self.settings))
+        tools = tools_of(self.settings)
 
         def specs(agent: str, session_id: str) -> Sequence[ToolSpec]:
             return offered_in(tools, agent_of(self.settings, agent), self.database, session_id)
@@ -202,6 +202,7 @@ class Container:
             Admittance(database, self.pairings, SenderLimit(self.redis)),
             Edits(database, accounts, self.gateway, self.live),
             Presses(database, accounts, answering),
+            Removals(database, accounts, self.live),
         )
         return Intake(self.channels, self.gateway, self.settings.config.routes, ports)
 
@@ -233,7 +234,7 @@ class Container:
         self.publisher.stop()
         self.wake.stop()
         self.rewake.stop()
-        self.typing.stop()
+        self.signs.stop()
         self.tool_pool.stop()
         self.models.close()
         if self.redis is not None:

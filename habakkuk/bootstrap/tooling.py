@@ -7,6 +7,7 @@ from pathlib import Path
 from habakkuk.core.config.schema import AgentConfig
 from habakkuk.core.config.settings import Settings
 from habakkuk.tools.commands import Commands
+from habakkuk.tools.registry import ToolRegistry
 from habakkuk.tools.sandbox.contract import Ground
 
 _TOOL_PACKAGE = "habakkuk.tools"
@@ -25,6 +26,11 @@ def tool_packages(settings: Settings) -> list[str]:
     """Return where tools are found; the test-only setting adds a package of theirs."""
     extra = settings.environment.get(_TEST_TOOLS)
     return [_TOOL_PACKAGE, *([extra] if extra else [])]
+
+
+def tools_of(settings: Settings) -> ToolRegistry:
+    """Return the tools of this server."""
+    return ToolRegistry(tool_packages(settings), channels=bool(settings.config.channels))
 
 
 def agent_of(settings: Settings, name: str) -> AgentConfig:

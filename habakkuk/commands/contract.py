@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from habakkuk.accounts.types import Role, User
 from habakkuk.conversations.personalities import Personalities
-from habakkuk.conversations.types import Attached, Conversation, Target
+from habakkuk.conversations.types import Attached, Awaited, Conversation, Target
 from habakkuk.core.config.schema import Config
 from habakkuk.db.engine import Work
 from habakkuk.jobs.service import Jobs
@@ -62,6 +62,8 @@ class Words:
     text: str
     session_id: str | None = None
     files: tuple[Attached, ...] = ()
+    awaited: tuple[Awaited, ...] = ()
+    outside: bool = False
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from habakkuk.commands.contract import CommandContext, Words, command
 from habakkuk.conversations.store import chat, turns
-from habakkuk.conversations.types import Author, files_of
+from habakkuk.conversations.types import OUTSIDE, Author, awaited_of, files_of
 
 
 def _again(context: CommandContext, _arguments: str) -> Words | None:
@@ -13,7 +13,10 @@ def _again(context: CommandContext, _arguments: str) -> Words | None:
     if _busy(context):
         return None
     last = chat.last_of_in(context.work, conversation.id, Author.USER)
-    return Words(last.body, files=tuple(files_of(last.data))) if last is not None else None
+    if last is None:
+        return None
+    files, awaited = files_of(last.data), awaited_of(last.data)
+    return Words(last.body, files=files, awaited=awaited, outside=bool(last.data.get(OUTSIDE)))
 
 
 @command("retry", words=_again)

@@ -93,7 +93,8 @@ class ChatKind(StrEnum):
     """What a chat message is. A typed value, so that no marker text is ever sent or parsed.
 
     `event`: Habakkuk says that something happened, which begins a turn as a person's message does.
-    `steer`: a person's guidance for a turn that runs.
+    `steer`: a person's guidance for a turn that runs. `file` and `poll`: the agent sends one while
+    its turn runs.
     """
 
     MESSAGE = "message"
@@ -104,6 +105,8 @@ class ChatKind(StrEnum):
     NOTICE = "notice"
     EVENT = "event"
     ERROR = "error"
+    FILE = "file"
+    POLL = "poll"
 
 
 class ChatState(StrEnum):
@@ -121,12 +124,16 @@ FILES = "files"
 
 @dataclass(frozen=True)
 class Attached:
-    """A file of a chat message: a blob, what it is, how it is called, and its size in bytes."""
+    """A file of a chat message: a blob, what it is, how it is called, and its size in bytes.
+
+    `path` is where it lies in the agent's workspace, None where it does not.
+    """
 
     blob: str
     mime: str
     name: str | None
     size: int
+    path: str | None = None
 
 
 def files_of(data: Mapping[str, Any]) -> tuple[Attached, ...]:
@@ -134,25 +141,60 @@ def files_of(data: Mapping[str, Any]) -> tuple[Attached, ...]:
     return tuple(Attached(**one) for one in data.get(FILES, ()))
 
 
-# The keys of its data that say who wrote it, in a group, what of it cannot be read, and that a
-# program wrote it.
+# The key of its data under which the files stand that nobody has fetched yet.
+AWAITED = "awaited"
+
+
+@dataclass(frozen=True)
+class Awaited:
+    """A file of a chat message that lies at its platform, and the account that can fetch it.
+
+    `size` in bytes, None where the platform does not tell; `handle` is JSON for the adapter.
+    """
+
+    account: str
+    name: str
+    mime: str
+    size: int | None
+    handle: dict[str, Any]
+
+
+def awaited_of(data: Mapping[str, Any]) -> tuple[Awaited, ...]:
+    """Return the files of a chat message's data that are still to be fetched."""
+    return tuple(Awaited(**one) for one in data.get(AWAITED, ()))
+
+
+# The keys of its data that say who wrote it, in a group, what of it cannot be read, that a program
+# wrote it, and that strangers' words may stand in it.
 WRITER = "writer"
 UNREAD = "unread"
 BOT = "bot"
+OUTSIDE = "outside"
 
 
 @dataclass(frozen=True)
 class Said:
-    """A message that a turn has taken; `data` is that of its row."""
+    """A message that a turn has taken; `data` is that of its row, `seq` its place."""
 
     text: str
     at: datetime
     data: Mapping[str, Any] = field(default_factory=dict)
+    seq: int = 0
 
     @property
     def files(self) -> tuple[Attached, ...]:
         """What came with it."""
         return files_of(self.data)
+
+    @property
+    def awaited(self) -> tuple[Awaited, ...]:
+        """What came with it and is still to be fetched."""
+        return awaited_of(self.data)
+
+    @property
+    def outside(self) -> bool:
+        """Whether strangers' words may stand in it."""
+        return bool(self.data.get(OUTSIDE))
 
     @property
     def writer(self) -> str:

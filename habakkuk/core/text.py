@@ -19,6 +19,7 @@ _BAD = re.compile("[\x00\ud800-\udfff]")
 # What our JSON writer takes: whole numbers of 64 bits, and 254 levels less what stands around it.
 _WHOLE = range(-(2**63), 2**64)
 _DEEPEST = 200
+_MB = 1_000_000
 
 
 def clean(text: str) -> str:
@@ -68,3 +69,8 @@ def shorten(text: str, limit: int) -> str:
     """
     line = " ".join(_TURNING.sub("", text).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def size_text(size: int) -> str:
+    """Return a number of bytes as people say it, such as "2.5 MB"."""
+    return f"{size / _MB:.1f} MB" if size >= _MB else f"{-(-size // 1000)} kB"

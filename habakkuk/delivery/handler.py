@@ -9,8 +9,10 @@ for any other the account's policy decides, counted and visible.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
+from habakkuk.blobs.service import Blobs
 from habakkuk.channels.contract import Certainty, Feature, NotSent, OutcomeUnknown
 from habakkuk.channels.messages import Button, OutboundMessage, Receipt
 from habakkuk.channels.registry import Adapter, Channels, Line
@@ -19,14 +21,17 @@ from habakkuk.core.config.schema import UnknownPolicy
 from habakkuk.core.errors import ConfigurationError
 from habakkuk.core.ids import derive
 from habakkuk.core.interrupt import Interrupted, Reason
+from habakkuk.core.log import get_logger
 from habakkuk.db.engine import Work
 from habakkuk.delivery import store
+from habakkuk.delivery.carried import Carried, in_words
 from habakkuk.delivery.split import split
 from habakkuk.delivery.types import Chunk, ChunkState, Delivery, DeliveryState, Mark
 from habakkuk.jobs.contract import JobContext
 from habakkuk.jobs.store.lease import Lease
 from habakkuk.jobs.types import Job, JobState, Queue
 
+_log = get_logger("delivery")
 DELIVERY_KIND = "delivery"
 # Nobody wants yesterday's answers when a server comes back (reliability.md, §2.7).
 _LONGEST = timedelta(hours=24)
@@ -46,11 +51,14 @@ class DeliveryHandler:
     kind = DELIVERY_KIND
     queue = Queue.DELIVERIES
 
-    def __init__(self, channels: Channels, clock: Clock, undeliverable: Undeliverable) -> None:
+    def __init__(
+        self, channels: Channels, clock: Clock, undeliverable: Undeliverable, blobs: Blobs
+    ) -> None:
         """`undeliverable` is told of a question (its wait) that nobody will see, and why."""
         self._channels = channels
         self._clock = clock
         self._undeliverable = undeliverable
+        self._blobs = blobs
 
     def run(self, context: JobContext) -> None:
         """Send what has not been sent."""
@@ -59,9 +67,9 @@ class DeliveryHandler:
             return
         try:
             if self._clock.now() - delivery.created > _LONGEST:
-                _Sending(context, delivery).end(DeliveryState.EXPIRED, _LATE)
+                _Sending(context, delivery, self._blobs).end(DeliveryState.EXPIRED, _LATE)
                 return
-            _Sending(context, delivery).send(self._line(delivery))
+            _Sending(context, delivery, self._blobs).send(self._line(delivery))
         except NotSent as error:
             if not error.retryable:
                 self._cannot_ask(delivery, str(error))
@@ -98,13 +106,15 @@ class DeliveryHandler:
 class _Sending:
     """One run of one delivery."""
 
-    def __init__(self, context: JobContext, delivery: Delivery) -> None:
+    def __init__(self, context: JobContext, delivery: Delivery, blobs: Blobs) -> None:
         self._context = context
         self._delivery = delivery
+        self._blobs = blobs
         self._lease = Lease(delivery.id, context.fence)
 
     def send(self, line: Line) -> None:
         """Send every chunk in order, and end the delivery with the last."""
+        self._take_draft_away(line.adapter)
         chunks = self._delivery.chunks or self._plan(line)
         for chunk in chunks:
             if chunk.state is ChunkState.SENT:
@@ -121,6 +131,19 @@ class _Sending:
             self._context.moved_on_elsewhere()
         self.end(DeliveryState.SENT)
 
+    def _take_draft_away(self, adapter: Adapter) -> None:
+        """Take the turn's message of progress away; the answer does not wait for that."""
+        delivery = self._delivery
+        if delivery.draft is None or delivery.turn_id is None:
+            return
+        try:
+            adapter.undraft(delivery.target.chat, delivery.draft)
+        except NotSent as error:
+            _log.info("a message of progress stays", delivery=delivery.id, reason=str(error))
+            if error.retryable:
+                return
+        store.drop_draft(self._context.database, delivery.turn_id, delivery.draft)
+
     def end(self, state: DeliveryState, error: str | None = None, last: Mark | None = None) -> None:
         """End delivery and job in one commit."""
         context = self._context
@@ -132,7 +155,8 @@ class _Sending:
     def _plan(self, line: Line) -> Sequence[Chunk]:
         """Store the parts: a later run sends the same, whatever limits or code say by then."""
         delivery, adapter = self._delivery, line.adapter
-        parts = split(delivery.text, adapter.limit, adapter.length)
+        text = Carried.by(adapter, delivery, self._blobs).text
+        parts = split(text, adapter.limit, adapter.length)
         chunks = [
             Chunk(n, derive("msg", delivery.id, str(n)), part, ChunkState.PENDING)
             for n, part in enumerate(parts, 1)
@@ -176,6 +200,10 @@ class _Sending:
         try:
             receipt = adapter.send(message)
         except NotSent as error:
+            if not error.retryable and (message.file is not None or message.poll is not None):
+                words = in_words(self._delivery, str(error))
+                plain = replace(message, text=words, file=None, poll=None)
+                return self._sent(adapter, chunk, plain)
             lasting = ChunkState.PENDING if error.retryable else ChunkState.FAILED
             self._mark(Mark(chunk.n, lasting))
             raise
@@ -187,13 +215,14 @@ class _Sending:
 
     def _message(self, adapter: Adapter, chunk: Chunk, parts: int) -> OutboundMessage:
         delivery, target = self._delivery, self._delivery.target
+        carried = Carried.by(adapter, delivery, self._blobs) if chunk.n == 1 else Carried()
         below = chunk.n == parts and Feature.BUTTONS in adapter.manifest.features
         buttons = tuple(Button(*made) for made in delivery.buttons) if below else ()
         return OutboundMessage(
             key=chunk.key,
             chat=target.chat,
             thread=target.thread,
-            text=chunk.body,
+            text=_text(carried, chunk, parts),
             kind=delivery.kind,
             reply_to=target.message,
             turn=delivery.turn_id,
@@ -202,6 +231,8 @@ class _Sending:
             approval=delivery.data.get("approval"),
             buttons=buttons,
             subject=target.subject,
+            file=carried.file,
+            poll=carried.poll,
         )
 
     def _mark(self, mark: Mark) -> None:
@@ -214,3 +245,11 @@ class _Sending:
 
     def _hit(self, name: str) -> None:
         self._context.failpoints.hit(name)
+
+
+def _text(carried: Carried, chunk: Chunk, parts: int) -> str:
+    """Return what a message says: of a poll that is shown as one nothing."""
+    if carried.poll is not None:
+        return ""
+    # A file that was to be sent may be a line by now.
+    return carried.text if parts == 1 and carried.file is None else chunk.body

@@ -19,9 +19,16 @@ _LOAD = text("""
         SELECT coalesce(
             jsonb_agg(jsonb_build_array(c.n, c.key, c.body, c.state) ORDER BY c.n), '[]')
         FROM delivery_chunks c WHERE c.delivery_id = d.id
-    ) AS chunks
+    ) AS chunks, (
+        SELECT t.draft FROM turns t WHERE t.id = d.turn_id AND t.ended IS NOT NULL
+    ) AS draft
     FROM deliveries d WHERE d.id = :id
 """)
+_DRAFT_OF = text("SELECT draft FROM turns WHERE id = :turn_id AND ended IS NULL")
+_KEEP_DRAFT = text("""
+    UPDATE turns SET draft = :draft WHERE id = :turn_id AND ended IS NULL RETURNING id
+""")
+_DROP_DRAFT = text("UPDATE turns SET draft = NULL WHERE id = :turn_id AND draft = :draft")
 _HELD = """
     WITH held AS MATERIALIZED (
         SELECT j.id FROM jobs j WHERE j.id = :id AND j.fence = :fence AND j.state = 'running'
@@ -116,6 +123,22 @@ def reports(
     return database.run(_REPORTS, states=named, limit=limit, doubtful=doubtful)
 
 
+def draft_of(database: Database, turn_id: str) -> str | None:
+    """Return the id of a running turn's message of progress, "" without one; None: it has ended."""
+    rows = database.run(_DRAFT_OF, turn_id=turn_id)
+    return (rows[0].draft or "") if rows else None
+
+
+def keep_draft(database: Database, turn_id: str, draft: str) -> bool:
+    """Keep the id of such a message with its turn; False when that has ended."""
+    return bool(database.run(_KEEP_DRAFT, turn_id=turn_id, draft=draft))
+
+
+def drop_draft(database: Database, turn_id: str, draft: str) -> None:
+    """Forget such a message, which is gone."""
+    database.run(_DROP_DRAFT, turn_id=turn_id, draft=draft)
+
+
 def plan(database: Database, lease: Lease, chunks: Sequence[Chunk]) -> bool:
     """Store how a delivery is split; False when the lease is lost."""
     rows = [{"n": chunk.n, "key": chunk.key, "body": chunk.body} for chunk in chunks]
@@ -193,4 +216,5 @@ def _delivery(row: Row) -> Delivery:
         created=row.created,
         chunks=chunks,
         buttons=[(label, data) for label, data in body.get("buttons", ())],
+        draft=row.draft,
     )

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from habakkuk.conversations.types import Target
+from habakkuk.conversations.types import Attached, Target, files_of
 
 
 class DeliveryState(StrEnum):
@@ -54,7 +54,10 @@ class Mark:
 
 @dataclass(frozen=True)
 class Delivery:
-    """One answer on its way. `chunks` is empty before it was split; `buttons` are label, data."""
+    """One answer on its way. `chunks` is empty before it was split; `buttons` are label, data.
+
+    `draft` is the message of progress that its turn, which has ended, has left.
+    """
 
     id: str
     turn_id: str | None
@@ -66,3 +69,14 @@ class Delivery:
     created: datetime
     chunks: Sequence[Chunk]
     buttons: Sequence[tuple[str, str]] = ()
+    draft: str | None = None
+
+    @property
+    def file(self) -> Attached | None:
+        """The file that it brings."""
+        return next(iter(files_of(self.data)), None)
+
+    @property
+    def poll(self) -> dict[str, Any] | None:
+        """The poll that it puts: question, options, multiple."""
+        return self.data.get("poll")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from habakkuk.channels.messages import Edit, Event, InboundMessage, Source
+from habakkuk.channels.messages import Edit, Event, InboundMessage, Removal, Source
 from habakkuk.channels.registry import Line
 from habakkuk.core.config.schema import Groups
 from habakkuk.core.log import get_logger
@@ -50,6 +50,9 @@ class Admittance:
         """Decide on an event; a stranger may be told a code, who sends too much that it is so."""
         if isinstance(event, InboundMessage) and not _is_meant(line, event):
             return Entry.IGNORED
+        if isinstance(event, Removal) and not event.sender:
+            # The platform tells not whose it was: it takes back what is known, and adds nothing.
+            return Entry.OPEN
         if isinstance(event, InboundMessage) and event.source is Source.BOT:
             if not self._hears_bot(line, event):
                 return Entry.IGNORED

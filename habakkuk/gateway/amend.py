@@ -6,11 +6,13 @@ from habakkuk.accounts.types import Principal
 from habakkuk.conversations.service import Conversations
 from habakkuk.conversations.store import addresses, chat, turns
 from habakkuk.conversations.types import (
+    OUTSIDE,
     Address,
     Author,
     ChatKind,
     ChatState,
     Conversation,
+    awaited_of,
     files_of,
 )
 from habakkuk.core.errors import Conflict, Invalid, NotFound
@@ -80,6 +82,8 @@ class Amendments:
             remote_id=once,
             commands=False,
             files=files_of(last.data),
+            awaited=awaited_of(last.data),
+            outside=bool(last.data.get(OUTSIDE)),
         )
         return self._gateway.admit(inbound)
 

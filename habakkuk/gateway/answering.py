@@ -39,7 +39,7 @@ class Answering:
     @staticmethod
     def words(inbound: Inbound) -> tuple[Answer, str] | None:
         """Return what a message says to an approval; None when it is none of its words."""
-        answers = inbound.commands and inbound.approves and not inbound.files
+        answers = inbound.commands and inbound.approves and not inbound.file_count
         return read_words(inbound.text) if answers else None
 
     def approval(

@@ -30,7 +30,7 @@ _GUIDANCE = "The message was corrected: {text}"
 
 
 class Edited(StrEnum):
-    """What became of an edit. NOTHING: it changes no message that stands."""
+    """What became of an edit or a deletion. NOTHING: it changes no message that stands."""
 
     DONE = "done"
     AGAIN = "again"

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 
-from habakkuk.conversations.types import Address, Target
+from habakkuk.conversations.types import Address, Awaited, Target
 from habakkuk.core.errors import Invalid
 from habakkuk.core.ids import derive
-from habakkuk.core.text import clean, clean_json
+from habakkuk.core.text import clean, clean_json, shorten
 from habakkuk.gateway.types import Cursor, Inbound
 
 # A row of an index holds 2,704 bytes; ids of platforms are far shorter.
 _LONGEST_ID = 500
 _LONGEST_ADDRESS = 1500
+_LONGEST_NAME = 200
+# What frames a note in a message: nobody may end the frame by a name.
+FRAME = str.maketrans("", "", "[]")
 
 
 def cleaned(inbound: Inbound) -> Inbound:
@@ -27,6 +30,8 @@ def cleaned(inbound: Inbound) -> Inbound:
         remote_id=inbound.remote_id and remote_id(inbound.remote_id),
         seed=clean_json(inbound.seed),
         reply_to=clean_json(inbound.reply_to),
+        awaited=tuple(map(_awaited, inbound.awaited)),
+        unread=tuple(map(clean, inbound.unread)),
         target=_target(inbound.target),
         cursor=_cursor(inbound.cursor),
     )
@@ -48,6 +53,16 @@ def _address(address: Address) -> Address:
 
 def _target(target: Target | None) -> Target | None:
     return target and Target(**clean_json(asdict(target)))
+
+
+def _awaited(file: Awaited) -> Awaited:
+    return Awaited(
+        clean(file.account),
+        shorten(clean(file.name).translate(FRAME), _LONGEST_NAME),
+        shorten(clean(file.mime), _LONGEST_NAME),
+        file.size,
+        clean_json(file.handle),
+    )
 
 
 def _cursor(cursor: Cursor | None) -> Cursor | None:

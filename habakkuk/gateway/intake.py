@@ -23,6 +23,7 @@ from habakkuk.channels.messages import (
     Source,
 )
 from habakkuk.channels.registry import Channels, Line
+from habakkuk.conversations.types import Awaited
 from habakkuk.core.config.schema import RouteConfig
 from habakkuk.core.errors import ConfigurationError, Forbidden, NotFound, Unavailable, UserError
 from habakkuk.core.log import get_logger
@@ -31,18 +32,20 @@ from habakkuk.db.engine import Database
 from habakkuk.gateway import places
 from habakkuk.gateway.admittance import Admittance, Entry
 from habakkuk.gateway.edits import Edited, Edits
+from habakkuk.gateway.entry import FRAME
 from habakkuk.gateway.presses import Presses
-from habakkuk.gateway.service import Gateway
+from habakkuk.gateway.removals import Removals
+from habakkuk.gateway.service import MOST_FILES, Gateway
 from habakkuk.gateway.types import Cursor, Inbound
 
 _log = get_logger("gateway.intake")
 # An operator has to do something first; platforms come back for hours.
 _CLOSED_SECONDS = 300.0
 _LONGEST_NAME = 60
-# What frames the name in a message: nobody may end the frame by their name.
-_FRAME = str.maketrans("", "", "[]")
 _VIEWER = "you may read on this server, but not write; its owner can change that"
 _UNREADABLE = "I cannot read {what} yet. Please write what you want to say."
+_MORE_FILES = "{count} more files (at most {most} of one message are taken)"
+_TOO_MANY = "I take at most {most} files of one message; the last {count} of yours are left out."
 
 
 class Fate(StrEnum):
@@ -84,6 +87,7 @@ class Ports:
     admittance: Admittance
     edits: Edits
     presses: Presses
+    removals: Removals
 
 
 class Intake:
@@ -145,13 +149,13 @@ class Intake:
             fate = _FATES[self._ports.edits.correct(line, event, cursor)]
             return Received(event.id, fate)
         if isinstance(event, Removal):
-            self._gateway.pass_over(places.address(line, event), cursor)
-            return Received(event.id, Fate.IGNORED)
+            fate = _FATES[self._ports.removals.remove(line, event, cursor)]
+            return Received(event.id, fate)
         if isinstance(event, Press):
             told = self._ports.presses.press(line, event, cursor)
             fate = Fate.ACCEPTED if told.decided else Fate.IGNORED
             return Received(event.id, fate, reply=told.said)
-        if event.unread and not event.text.strip():
+        if event.unread and not event.files and not event.text.strip():
             self._gateway.pass_over(places.address(line, event), cursor)
             said = _UNREADABLE.format(what=" and ".join(event.unread))
             return self._said(line, event, Fate.ACCEPTED, said)
@@ -167,6 +171,9 @@ class Intake:
         if inbound.user.role is Role.VIEWER:
             raise Forbidden(_VIEWER)
         admitted = self._gateway.admit(inbound)
+        if (count := len(message.files) - MOST_FILES) > 0:
+            said = _TOO_MANY.format(most=MOST_FILES, count=count)
+            places.tell(self._ports.database, line, message, "files", said)
         self._gateway.tell_what_it_waits_for(inbound, admitted)
         fate = Fate.DUPLICATE if admitted.duplicate else Fate.ACCEPTED
         return Received(
@@ -195,8 +202,10 @@ class Intake:
             target=places.target(line, message) if sends else None,
             cursor=cursor,
             writer=_name(message) if message.group else "",
-            unread=message.unread,
+            unread=message.unread + _left_out(message),
+            awaited=_awaited(line, message),
             bot=not person,
+            outside=message.outside,
             idle=line.config.session_idle,
         )
 
@@ -210,7 +219,19 @@ class Intake:
         return line.config.agent
 
 
+def _awaited(line: Line, message: InboundMessage) -> tuple[Awaited, ...]:
+    return tuple(
+        Awaited(line.name, file.name, file.mime, file.size, dict(file.handle))
+        for file in message.files[:MOST_FILES]
+    )
+
+
+def _left_out(message: InboundMessage) -> tuple[str, ...]:
+    count = len(message.files) - MOST_FILES
+    return (_MORE_FILES.format(count=count, most=MOST_FILES),) if count > 0 else ()
+
+
 def _name(message: InboundMessage) -> str:
     """Return what a group calls a writer, on one line and without what frames it."""
-    named = shorten(clean(message.sender_name).translate(_FRAME), _LONGEST_NAME)
-    return named or shorten(clean(message.sender).translate(_FRAME), _LONGEST_NAME)
+    named = shorten(clean(message.sender_name).translate(FRAME), _LONGEST_NAME)
+    return named or shorten(clean(message.sender).translate(FRAME), _LONGEST_NAME)

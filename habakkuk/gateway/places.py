@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from habakkuk.channels.contract import Sender
+from habakkuk.agent.posting import queue_of
 from habakkuk.channels.messages import Event, InboundMessage
 from habakkuk.channels.registry import Line
 from habakkuk.conversations.store import outgoing
@@ -11,7 +11,6 @@ from habakkuk.core.ids import derive
 from habakkuk.core.text import clean
 from habakkuk.db.engine import Database
 from habakkuk.gateway import rows
-from habakkuk.jobs.types import Queue
 
 
 def address(line: Line, event: Event) -> Address:
@@ -28,16 +27,9 @@ def target(line: Line, event: Event) -> Target:
         clean(event.chat),
         clean(event.thread),
         clean(message) if message is not None else None,
-        queue(line),
+        queue_of(line),
         clean(subject),
     )
-
-
-def queue(line: Line) -> str:
-    """Return who sends: any worker, or the process that holds the account's connection."""
-    if line.adapter.manifest.sends_from is Sender.INTAKE:
-        return f"{Queue.DELIVERIES}.{line.name}"
-    return str(Queue.DELIVERIES)
 
 
 def tell(database: Database, line: Line, event: Event, why: str, said: str) -> None:

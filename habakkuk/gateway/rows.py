@@ -7,8 +7,10 @@ from typing import Any
 
 from habakkuk.agent.turn import TURN_KIND
 from habakkuk.conversations.types import (
+    AWAITED,
     BOT,
     FILES,
+    OUTSIDE,
     TARGET,
     UNREAD,
     WRITER,
@@ -75,13 +77,15 @@ def acceptance(inbound: Inbound, config: Config) -> Acceptance:
 
 def may_be_answer(inbound: Inbound) -> bool:
     """Whether a message may answer a question at all: what a person wrote, and nothing beside."""
-    return inbound.commands and not inbound.event and not inbound.files
+    return inbound.commands and not inbound.event and not inbound.file_count
 
 
 def _data(inbound: Inbound) -> dict[str, Any]:
     """Return what a message's row keeps beside its text."""
     known: dict[str, Any] = {
         FILES: [asdict(file) for file in inbound.files],
+        AWAITED: [asdict(file) for file in inbound.awaited],
+        OUTSIDE: inbound.outside,
         WRITER: inbound.writer,
         UNREAD: list(inbound.unread),
         BOT: inbound.bot,

@@ -92,7 +92,7 @@ class Gateway:
     def _admitted(self, inbound: Inbound) -> Admitted:
         self._check(inbound)
         # Who sends a file says something of it.
-        commands = inbound.commands and not inbound.files
+        commands = inbound.commands and not inbound.file_count
         matched = self._commands.match(inbound.text) if commands else None
         if matched is None:
             return self._answer(inbound) or self._admit_message(inbound)
@@ -229,8 +229,8 @@ class Gateway:
             raise Invalid(_EMPTY)
 
     def _check(self, inbound: Inbound) -> None:
-        self.check_text(inbound.text, files=len(inbound.files))
-        if len(inbound.files) > MOST_FILES:
+        self.check_text(inbound.text, files=inbound.file_count)
+        if inbound.file_count > MOST_FILES:
             raise Invalid(f"a message has at most {MOST_FILES} files")
         if inbound.agent is not None and inbound.agent not in self._config.agents:
             names = ", ".join(self._config.agents)
@@ -324,7 +324,14 @@ class Gateway:
     ) -> Admitted:
         """Take as a message what a command has to say to the agent in its place."""
         session = words.session_id or inbound.session_id
-        message = replace(inbound, text=words.text, files=words.files, session_id=session)
+        message = replace(
+            inbound,
+            text=words.text,
+            files=words.files,
+            awaited=words.awaited,
+            outside=words.outside,
+            session_id=session,
+        )
         asked = replace(rows.acceptance(message, self._config), answers=False)
         accepted = hotpath.accept_in(work, asked)
         if accepted is None:

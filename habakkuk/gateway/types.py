@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from habakkuk.accounts.types import User
-from habakkuk.conversations.types import Address, Attached, Target
+from habakkuk.conversations.types import Address, Attached, Awaited, Target
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,13 @@ class Inbound:
     be asked while the turn runs; without it what needs approval is denied at once. `approves`: a
     yes or no of theirs answers an open question, as far as their role goes. `target` is where
     answers go outside, None where they are only shown here. The bytes of `files` are stored
-    before. `seed` is what a new session starts with, as transcript JSON. `fresh`: the address was
-    made up for this message. `agent` None keeps the conversation's agent; `routed` is whose it is
-    as long as nobody chose another. `event`: Habakkuk says
-    it, not the person, whose turn it is all the same. `writer` is what a group calls who wrote it,
-    `unread` what came with it that cannot be read; `bot`: a program wrote it. After `idle` seconds
-    without a word it begins a fresh session.
+    before, those of `awaited` fetched before its turn takes it. `seed` is what a new session starts
+    with, as transcript JSON. `fresh`: the address was made up for this message. `agent` None keeps
+    the conversation's agent; `routed` is whose it is as long as nobody chose another. `event`:
+    Habakkuk says it, not the person, whose turn it is all the same. `writer` is what a group calls
+    who wrote it, `unread` what came with it that cannot be read; `bot`: a program wrote it;
+    `outside`: strangers' words may stand in it. After `idle` seconds without a word it begins a
+    fresh session.
     """
 
     address: Address
@@ -49,6 +50,7 @@ class Inbound:
     attended: bool = False
     approves: bool = False
     files: tuple[Attached, ...] = ()
+    awaited: tuple[Awaited, ...] = ()
     seed: list[dict[str, Any]] = field(default_factory=list)
     reply_to: dict[str, Any] = field(default_factory=dict)
     target: Target | None = None
@@ -58,7 +60,13 @@ class Inbound:
     writer: str = ""
     unread: tuple[str, ...] = ()
     bot: bool = False
+    outside: bool = False
     idle: float | None = None
+
+    @property
+    def file_count(self) -> int:
+        """How many files come with it."""
+        return len(self.files) + len(self.awaited)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from functools import partial
 
 from habakkuk.core.errors import NotFound
 from habakkuk.core.interrupt import Interrupt
-from habakkuk.core.text import clean, shorten
+from habakkuk.core.text import clean, shorten, size_text
 from habakkuk.llm.contract import Endpoint, Profile, Screened
 from habakkuk.llm.media import pdf
 from habakkuk.llm.media.images import Images, Unread
@@ -261,7 +261,7 @@ def _with_notes(message: Message, notes: Mapping[int, Text]) -> Message:
 
 def _note(media: Media, left_out: LeftOut) -> str:
     kind = "image" if media.mime.startswith("image/") else "file"
-    size = f", {_size(left_out.size)}" if left_out.size is not None else ""
+    size = f", {size_text(left_out.size)}" if left_out.size is not None else ""
     name = _name(media)
     return f"({kind}{' ' if name else ''}{name}{size}: {left_out.reason})"
 
@@ -282,7 +282,3 @@ def _notices(
         if place.message == last and isinstance(one, LeftOut):
             name = _name(place.media) or f"a file ({place.media.mime})"
             yield f"{name} was not shown to {model}: {one.reason}"
-
-
-def _size(size: int) -> str:
-    return f"{size / _MB:.1f} MB" if size >= _MB else f"{-(-size // 1000)} kB"

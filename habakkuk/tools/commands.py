@@ -51,18 +51,29 @@ class Commands:
         Every command runs here then, in no sandbox.
         """
         ground = Ground(process or {}, home, user, limits or CommandLimits())
+        self._ground = ground
         self._sandboxes = Sandboxes(ground)
 
     @classmethod
     def on(cls, ground: Ground, agents: Mapping[str, AgentConfig]) -> Commands:
         """Return commands that run where each agent's configuration says."""
         made = cls()
+        made._ground = ground
         made._sandboxes = Sandboxes(ground, agents)
         return made
 
     def sandbox(self, agent: str) -> Sandbox:
         """Return where the commands of an agent run. Raises ToolError for an unknown agent."""
         return self._sandboxes.of(agent)
+
+    @property
+    def home(self) -> Path | None:
+        """The folder of Habakkuk itself, which no agent reads."""
+        return self._ground.home
+
+    def sees_all(self, agent: str) -> bool:
+        """Whether an agent's commands see more than its workspace. Raises ToolError."""
+        return self.sandbox(agent).sees_all
 
     def refuse_writing(self, agent: str) -> None:
         """Raise ToolError when an agent's commands would not see files that are written here."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -87,7 +87,9 @@ class Tool:
     Habakkuk's own records. `paths` names what a call touches, or the
     addresses that it calls, for approvals. `never` is given the
     arguments and the workspace and says why nobody can allow a call, None mostly. `risk_of` is
-    there where some calls do more than `risk`, the least of them.
+    there where some calls do more than `risk`, the least of them. `free` is given the arguments and
+    the workspace and says that a call needs nobody's leave in any mode. `needs_channels`: it is
+    only there where an account of a channel is.
     """
 
     name: str
@@ -102,6 +104,8 @@ class Tool:
     idempotent: Callable[[Any], bool] | None = None
     never: Callable[[Any, Path], str | None] | None = None
     risk_of: Callable[[Any], Risk] | None = None
+    free: Callable[[Any, Path], bool] | None = None
+    needs_channels: bool = False
 
     # Once: a schema takes half a millisecond to make, and every model call names every tool.
     @cached_property
@@ -175,6 +179,14 @@ def tool(
         )
 
     return make
+
+
+def in_chat(free: Callable[[Any, Path], bool] | None = None) -> Callable[[Tool], Tool]:
+    """Make a tool one that is only there where an account of a channel is.
+
+    `free` is given a call's arguments and the workspace, and says that it needs nobody's leave.
+    """
+    return lambda made: replace(made, needs_channels=True, free=free)
 
 
 class WaitFor(Exception):

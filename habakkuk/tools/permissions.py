@@ -50,7 +50,7 @@ def decide(
     every address that the agent has put together: it can carry what was read here to somebody.
     """
     risk = tool.risk_with(args)
-    if risk is Risk.READ:
+    if risk is Risk.READ or (tool.free is not None and tool.free(args, workspace)):
         return Decision(Verdict.ALLOW)
     if mode is PermissionMode.READ_ONLY:
         return Decision(Verdict.DENY, _READ_ONLY)

@@ -14,8 +14,14 @@ from habakkuk.tools.contract import Tool
 class ToolRegistry:
     """Every tool of the toolsets that were found."""
 
-    def __init__(self, packages: Iterable[str] = ("habakkuk.tools",)) -> None:
-        """Import the toolsets below each package. Raises ConfigurationError on a doubled name."""
+    def __init__(
+        self, packages: Iterable[str] = ("habakkuk.tools",), *, channels: bool = True
+    ) -> None:
+        """Import the toolsets below each package. Raises ConfigurationError on a doubled name.
+
+        `channels`: there are accounts of channels, so that what needs one is there.
+        """
+        self._channels = channels
         self._toolsets: dict[str, dict[str, Tool]] = {}
         for package in packages:
             for toolset in pkgutil.iter_modules(importlib.import_module(package).__path__):
@@ -27,6 +33,8 @@ class ToolRegistry:
         for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
             members = vars(importlib.import_module(f"{package}.{module.name}")).values()
             for tool in (member for member in members if isinstance(member, Tool)):
+                if tool.needs_channels and not self._channels:
+                    continue
                 if found.setdefault(tool.name, tool) is not tool:
                     raise ConfigurationError(f"two tools are named {tool.name!r} in {toolset!r}")
 

@@ -19,6 +19,7 @@ from habakkuk.search.service import Search
 from habakkuk.tools.commands import Commands
 from habakkuk.tools.files import ShownFiles
 from habakkuk.tools.outputs import KeptOutputs
+from habakkuk.tools.posting import PostDesk
 from habakkuk.tools.secrets import Secrets
 
 
@@ -70,7 +71,7 @@ class TodoDesk(Protocol):
 class ToolServices:
     """The parts of a worker process that tools share.
 
-    Without arguments it keeps nothing and has no background processes and no task lists.
+    Without arguments it keeps nothing and has no background processes, task lists or chat.
     `catalogue` gives every tool of an agent by the agent's name.
     """
 
@@ -81,6 +82,7 @@ class ToolServices:
     catalogue: Callable[[str], Sequence[ToolSpec]] = _no_tools
     processes: ProcessDesk | None = None
     todo: TodoDesk | None = None
+    posts: PostDesk | None = None
     failpoints: Failpoints = field(default_factory=Failpoints)
     files: ShownFiles = field(default_factory=ShownFiles)
     documents: Documents = field(default_factory=Documents)

@@ -30,6 +30,7 @@ _LONGEST_PATH = 4096
 _DEEPEST = 64
 _LOCK_POLL = 0.02
 _LOCK_SECONDS = 20.0
+_READ_AT_ONCE = "that can be read at once; look at a part of it with exec"
 _KINDS = {
     stat.S_IFLNK: "a symbolic link, and links are not followed",
     stat.S_IFDIR: "a folder",
@@ -117,17 +118,14 @@ class Workspace:
         self._folder = folder
         self._owner = os.fstat(folder)
 
-    def read(self, path: str, limit: int) -> bytes:
-        """Return a file's bytes; one with more than `limit` is refused."""
+    def read(self, path: str, limit: int, over: str = _READ_AT_ONCE) -> bytes:
+        """Return a file's bytes; one with more than `limit` is refused, and `over` says why."""
         with _explained(path), self._parent(path) as (folder, name):
             handle = self._open(path, folder, name)
             with os.fdopen(handle, "rb") as file:
                 size = os.fstat(handle).st_size
                 if size > limit:
-                    raise ToolError(
-                        f"{path}: {size} bytes, more than the {limit} that can be read at once;"
-                        " look at a part of it with exec"
-                    )
+                    raise ToolError(f"{path}: {size} bytes, more than the {limit} {over}")
                 data = file.read(limit + 1)
         if len(data) > limit:
             raise ToolError(f"{path}: it grows while it is read, past {limit} bytes")

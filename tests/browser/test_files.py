@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import FilePayload, Locator, expect
+from dataclasses import asdict
 
+from playwright.sync_api import FilePayload, Locator, expect
+from sqlalchemy import text
+
+from habakkuk.agent.posting import Posts
+from habakkuk.conversations.types import FILES, Attached, ChatKind
+from habakkuk.tools.posting import Post
 from tests.browser.conftest import Opening
 from tests.browser.window import Window
 from tests.fakes.pictures import document, plain, written
@@ -89,3 +95,20 @@ def test_without_a_script_files_are_links(opening: Opening) -> None:
     bare = opening(script=False)
     bare.page.goto(bare.base_url + path)
     expect(bare.page.get_by_role("link", name="red.png")).to_be_visible()
+
+
+def test_what_the_agent_sends_stands_in_the_conversation_at_once(window: Window) -> None:
+    page = window.go()
+    window.ask("hello")
+    parts = window.served.stack.container
+    (turn,) = parts.database.run(text("SELECT id FROM turns"))
+    desk = Posts(parts.database, parts.channels, parts.blobs.put, parts.live)
+    blob = desk.store(b"the plan", "text/plain")
+    file = Attached(blob, "text/plain", "plan.txt", 8, "plan.txt")
+    desk.post(turn.id, "call-1", Post(ChatKind.FILE, "Here it is.", {FILES: [asdict(file)]}))
+    sent = page.get_by_label("Sent by the agent")
+    expect(sent).to_contain_text("Here it is.")
+    with page.expect_download() as download:
+        sent.get_by_role("link", name="plan.txt").click()
+    assert download.value.suggested_filename == "plan.txt"
+    assert download.value.path().read_bytes() == b"the plan"

@@ -36,6 +36,9 @@ class Desk:
         self.events.append(event)
         self.hears(event)
 
+    def pass_over(self, cursor: Mapping[str, Any]) -> None:
+        self.place = cursor
+
     def alive(self) -> None:
         self.beats += 1
 

@@ -1,9 +1,10 @@
 """Telegram's Bot API in miniature, over real HTTP, from its public documentation.
 
 It holds updates until a later offset is asked for, gives each poller the line of the one before,
-judges messages as the documentation says (4096 UTF-16 units, entities within the text and not
-across half a character, a hundred of them), and keeps what its people see. Plans, one for each
-sendMessage in its order, make it do something else than take the message.
+judges messages as the documentation says (4096 UTF-16 units, 1024 in a caption, entities within the
+text and not across half a character, a hundred of them; photos of 10 MB, files of 50 MB, polls of 2
+to 12 options), and keeps what its people see. Plans, one for each message that is sent in its
+order, make it do something else than take the message.
 """
 
 from __future__ import annotations
@@ -12,17 +13,23 @@ import json
 import socket
 import threading
 from collections import defaultdict, deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from email.parser import BytesParser
+from email.policy import HTTP
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 from tests.fakes.platform import TAKE, Plan
 
 TOKEN = "123456789:AAbot-token_of-the-fake-bot-00000001"
 BOT = {"id": 123456789, "is_bot": True, "first_name": "Hab", "username": "hab_bot"}
 LIMIT = 4096
+CAPTION = 1024
+MOST_PHOTO, MOST_FILE, MOST_FETCHED = 10_000_000, 50_000_000, 20_000_000
+# https://core.telegram.org/bots/api#reactiontypeemoji: a few of those that need no premium.
+REACTIONS = {"👍", "👎", "❤", "🔥", "👏", "😢", "🎉", "👀", "🤔"}
 _MOST_ENTITIES = 100
 
 
@@ -53,6 +60,7 @@ class Shown:
     text: str
     asked: Mapping[str, Any]
     entities: tuple[Mapping[str, Any], ...]
+    method: str = "sendMessage"
 
     @property
     def key(self) -> str:
@@ -82,6 +90,13 @@ class TelegramServer:
         self.faults: list[str] = []
         self.moved: dict[str, int] = {}
         self.webhook = ""
+        # What bots may fetch, by its id: its path at this server and its bytes.
+        self.files: dict[str, tuple[str, bytes]] = {}
+        # The paths that lead nowhere any more.
+        self.expired: set[str] = set()
+        # What stands at messages and what they say now, by chat and number.
+        self.reactions: dict[tuple[str, int], list[str]] = {}
+        self.texts: dict[tuple[str, int], str] = {}
         self.connections = 0
         self.lines: set[socket.socket] = set()
         self._updates: list[dict[str, Any]] = []
@@ -188,6 +203,32 @@ class TelegramServer:
         return [one for one in self._updates if not kinds or set(one) & set(kinds)][:100]
 
     def _sendMessage(self, asked: Mapping[str, Any]) -> Any:
+        return self._sent("sendMessage", asked, asked["text"], "entities", LIMIT)
+
+    def _sendPhoto(self, asked: Mapping[str, Any]) -> Any:
+        return self._sent_file("sendPhoto", asked, asked["photo"], MOST_PHOTO)
+
+    def _sendDocument(self, asked: Mapping[str, Any]) -> Any:
+        return self._sent_file("sendDocument", asked, asked["document"], MOST_FILE)
+
+    def _sent_file(self, method: str, asked: Mapping[str, Any], file: File, most: int) -> Any:
+        if len(file.data) > most:
+            raise Refusal(413, "Request Entity Too Large")
+        if method == "sendPhoto" and b"IHDR" not in file.data and b"JFIF" not in file.data:
+            raise Refusal(400, "Bad Request: IMAGE_PROCESS_FAILED")
+        return self._sent(method, asked, asked.get("caption", ""), "caption_entities", CAPTION)
+
+    def _sendPoll(self, asked: Mapping[str, Any]) -> Any:
+        options = [one["text"] for one in asked["options"]]
+        if not 2 <= len(options) <= 12 or not 1 <= len(asked["question"]) <= 300:
+            self.faults.append(f"a poll of {len(options)} options")
+        if any(not 1 <= len(one) <= 100 for one in options):
+            self.faults.append("an option of a poll that is too long")
+        return self._sent("sendPoll", asked, asked["question"], "question_entities", 300)
+
+    def _sent(
+        self, method: str, asked: Mapping[str, Any], text: str, entities: str, limit: int
+    ) -> Any:
         plan = self.plans.popleft() if self.plans else TAKE
         chat = str(asked["chat_id"])
         if chat in self.moved:
@@ -196,10 +237,11 @@ class TelegramServer:
                 "Bad Request: group chat was upgraded to a supergroup chat",
                 {"migrate_to_chat_id": self.moved[chat]},
             )
-        self._judge(asked)
-        entities = tuple(asked.get("entities", []))
-        sent = Shown(5000 + len(self.posts), chat, asked["text"], asked, entities)
+        marks = tuple(asked.get(entities, []))
+        self._judge(asked, text, marks, limit, file=limit == CAPTION)
+        sent = Shown(5000 + len(self.posts), chat, text, asked, marks, method)
         self.posts.append(sent)
+        self.texts[chat, sent.id] = text
         if plan.take:
             self.shown.append(sent)
         if plan.answer not in (None, 200):
@@ -209,18 +251,24 @@ class TelegramServer:
         about = {"id": chat_id, "type": "private"}
         return {"message_id": sent.id, "date": 1, "chat": about, "text": sent.text}, plan
 
-    def _judge(self, asked: Mapping[str, Any]) -> None:
-        text = asked["text"]
+    def _judge(
+        self,
+        asked: Mapping[str, Any],
+        text: str,
+        entities: Sequence[Mapping[str, Any]],
+        limit: int,
+        *,
+        file: bool = False,
+    ) -> None:
         units = len(text.encode("utf-16-le")) // 2
-        if not text.strip():
+        if not text.strip() and not file:
             raise Refusal(400, "Bad Request: message text is empty")
-        if units > LIMIT:
+        if units > limit:
             self.faults.append(f"a text of {units}")
             raise Refusal(400, "Bad Request: message is too long")
         reply = asked.get("reply_parameters")
         if reply is not None and not reply.get("allow_sending_without_reply"):
             self.faults.append("a reply that could fail")
-        entities = asked.get("entities", [])
         if len(entities) > _MOST_ENTITIES:
             self.faults.append(f"{len(entities)} entities")
         for entity in entities:
@@ -247,8 +295,58 @@ class TelegramServer:
         return {"message_id": int(asked["message_id"]), "date": 1, "chat": about}
 
     def _editMessageText(self, asked: Mapping[str, Any]) -> Any:
-        self._judge(asked)
+        place = asked["chat_id"], int(asked["message_id"])
+        if place not in self.texts:
+            raise Refusal(400, "Bad Request: message to edit not found")
+        self._judge(asked, asked["text"], asked.get("entities", []), LIMIT)
+        if self.texts[place] == asked["text"]:
+            raise Refusal(
+                400,
+                "Bad Request: message is not modified: specified new message content and reply"
+                " markup are exactly the same as a current content and reply markup of the message",
+            )
+        self.texts[place] = asked["text"]
         return True
+
+    def _deleteMessage(self, asked: Mapping[str, Any]) -> Any:
+        place = asked["chat_id"], int(asked["message_id"])
+        if place not in self.texts:
+            raise Refusal(400, "Bad Request: message to delete not found")
+        del self.texts[place]
+        self.shown = [one for one in self.shown if (one.chat, one.id) != place]
+        return True
+
+    def _setMessageReaction(self, asked: Mapping[str, Any]) -> Any:
+        standing = [one["emoji"] for one in asked.get("reaction", [])]
+        if not set(standing) <= REACTIONS:
+            raise Refusal(400, "Bad Request: REACTION_INVALID")
+        if len(standing) > 1:
+            self.faults.append("a bot may set one reaction")
+        self.reactions[asked["chat_id"], int(asked["message_id"])] = standing
+        return True
+
+    def _getFile(self, asked: Mapping[str, Any]) -> Any:
+        if asked["file_id"] not in self.files:
+            raise Refusal(400, "Bad Request: wrong file_id or the file is temporarily unavailable")
+        path, data = self.files[asked["file_id"]]
+        if len(data) > MOST_FETCHED:
+            raise Refusal(400, "Bad Request: file is too big")
+        about = {"file_id": asked["file_id"], "file_unique_id": "u", "file_size": len(data)}
+        return about | {"file_path": path}
+
+    def download(self, token: str, path: str) -> bytes | None:
+        """Return the bytes of a file at a path."""
+        if token != self.token or path in self.expired:
+            return None
+        return next((data for where, data in self.files.values() if where == path), None)
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a form."""
+
+    name: str
+    data: bytes
 
 
 class _Server(ThreadingHTTPServer):
@@ -275,7 +373,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         size = int(self.headers.get("content-length", "0"))
-        asked = _read(self.rfile.read(size))
+        asked = _read(self.headers.get("content-type", ""), self.rfile.read(size))
         _, bot, method = self.path.split("/")
         try:
             result, plan = self.telegram.answer(bot.removeprefix("bot"), method, asked)
@@ -289,6 +387,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.connection.shutdown(socket.SHUT_RDWR)
             return
         self._write(200, planned)
+
+    def do_GET(self) -> None:
+        _, _, bot, path = self.path.split("/", 3)
+        found = self.telegram.download(bot.removeprefix("bot"), unquote(path))
+        self._write(200 if found is not None else 404, found if found is not None else b"{}")
 
     def _write(self, status: int, raw: bytes) -> None:
         try:
@@ -305,10 +408,28 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-def _read(body: bytes) -> dict[str, Any]:
+def _read(kind: str, body: bytes) -> dict[str, Any]:
     """Read a form whose values are JSON where they are not text."""
     asked: dict[str, Any] = {}
-    for name, value in parse_qsl(body.decode(), keep_blank_values=True):
-        structured = value[:1] in "[{" and name not in {"text"}
-        asked[name] = json.loads(value) if structured else value
-    return asked
+    files: dict[str, File] = {}
+    pairs = parse_qsl(body.decode(), keep_blank_values=True) if "multipart" not in kind else []
+    if "multipart" in kind:
+        # Another program than the one that wrote it.
+        form = BytesParser(policy=HTTP).parsebytes(
+            b"content-type: " + kind.encode() + b"\n\n" + body
+        )
+        for part in form.iter_parts():
+            name = part.get_param("name", header="content-disposition")
+            data = part.get_payload(decode=True)
+            assert isinstance(data, bytes)
+            if part.get_filename() is not None:
+                files[str(name)] = File(str(part.get_filename()), data)
+            else:
+                pairs.append((str(name), data.decode()))
+    for name, value in pairs:
+        structured = value[:1] in "[{" and name not in {"text", "caption", "question"}
+        asked[name] = json.loads(value) if value and structured else value
+    for name, value in asked.items():
+        if isinstance(value, str) and value.startswith("attach://"):
+            asked[name] = files[value.removeprefix("attach://")]
+    return files | asked

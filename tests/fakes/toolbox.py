@@ -14,6 +14,7 @@ from habakkuk.tools.commands import Commands
 from habakkuk.tools.contract import Tool, ToolContext, ToolOutput
 from habakkuk.tools.files import ShownFiles
 from habakkuk.tools.outputs import KeptOutputs
+from habakkuk.tools.posting import Place, Post
 from habakkuk.tools.services import ToolServices
 
 PLAIN = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
@@ -46,6 +47,24 @@ class MemoryTodo:
     def change(self, session_id: str, change: Callable[[TodoList], TodoList]) -> TodoList:
         self.lists[session_id] = change(self.lists.get(session_id, TodoList()))
         return self.lists[session_id]
+
+
+class MemoryPosts:
+    """A chat in a list: what each call said."""
+
+    def __init__(self, place: Place | None = None) -> None:
+        self.chat = place or Place(takes_files=True, file_limit=1_000_000)
+        self.blobs = MemoryBlobs()
+        self.said: dict[str, Post] = {}
+
+    def place(self, turn_id: str) -> Place:
+        return self.chat
+
+    def store(self, data: bytes, mime: str) -> str:
+        return self.blobs.put(data, mime)
+
+    def post(self, turn_id: str, call_id: str, post: Post) -> None:
+        self.said.setdefault(call_id, post)
 
 
 def services(home: Path, process: dict[str, str] | None = None, **parts: Any) -> ToolServices:

@@ -22,6 +22,15 @@ from web.sse import KEEPALIVE, sse
 _KEEPALIVE_SECONDS = 20.0
 _LOOK_SECONDS = 5.0
 _NEW_SECONDS = 0.5
+# Messages of a turn that goes on, or that begin one.
+_BETWEEN = {
+    ChatKind.APPROVAL,
+    ChatKind.QUESTION,
+    ChatKind.EVENT,
+    ChatKind.FILE,
+    ChatKind.POLL,
+}
+_NEWS = {EventType.TURN_ENDED, EventType.QUEUE_CHANGED}
 
 
 class ChatStream:
@@ -64,7 +73,7 @@ class ChatStream:
         yield from self._shown(view.replay(self._container.live.replay(conversation.session_id)))
         while not self._gone():
             event = subscription.get(_LOOK_SECONDS)
-            if event is None or event.type is EventType.TURN_ENDED:
+            if event is None or event.type in _NEWS:
                 yield from self._rows(conversation, view)
             if event is not None:
                 yield from self._seen(view, event)
@@ -124,6 +133,5 @@ class ChatStream:
 
 
 def _ends_turn(row: ChatMessage) -> bool:
-    """Whether a turn's message is its last: a question of it is not."""
-    between = {ChatKind.APPROVAL, ChatKind.QUESTION, ChatKind.EVENT}
-    return row.author is not Author.USER and row.kind not in between
+    """Whether a turn's message is its last: a question or a file of it is not."""
+    return row.author is not Author.USER and row.kind not in _BETWEEN

@@ -37,7 +37,7 @@ def list_tools(agent: str | None, output: str) -> None:
     config = read_settings().config
     name = agent_called(config, agent)
     chosen = config.agents[name]
-    tools = ToolRegistry().of(chosen.toolsets)
+    tools = ToolRegistry(channels=bool(config.channels)).of(chosen.toolsets)
     found = [(tools[key], outlook(chosen.permissions, tools[key])) for key in sorted(tools)]
     if output == "json":
         listed = [_as_json(tool, seen) for tool, seen in found]

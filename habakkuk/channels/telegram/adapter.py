@@ -4,33 +4,42 @@ from __future__ import annotations
 
 import hmac
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
-import telegram
-from telegram import InlineKeyboardButton, InlineKeyboardMarkup, LinkPreviewOptions, ReplyParameters
+from telegram import ReactionTypeEmoji
 
 from habakkuk.channels.contract import (
     Account,
     ChannelAdapter,
     Manifest,
+    NotFetched,
     NotSent,
     OutcomeUnknown,
     WebhookRejected,
 )
-from habakkuk.channels.messages import Button, Event, OutboundMessage, Press, RawRequest, Receipt
-from habakkuk.channels.telegram import wire
-from habakkuk.channels.telegram.client import Client, Lost, Refused
-from habakkuk.channels.telegram.format import Formatted, render, shown_length
+from habakkuk.channels.messages import (
+    Event,
+    OutboundMessage,
+    Press,
+    RawRequest,
+    Reaction,
+    Receipt,
+    RemoteFile,
+)
+from habakkuk.channels.telegram import media, outgoing, wire
+from habakkuk.channels.telegram.client import CALL_SECONDS, Client, Lost, Refused
+from habakkuk.channels.telegram.format import render, shown_length
 from habakkuk.channels.telegram.manifest import MANIFEST, TelegramSettings
+from habakkuk.channels.telegram.outgoing import Asked
 from habakkuk.core.errors import ChannelError, ConfigurationError
 from habakkuk.core.outside import OutsideHttp
-from habakkuk.core.text import shorten
+from habakkuk.core.text import shorten, size_text
 
 _TOKEN = re.compile(r"([0-9]{1,20}):[A-Za-z0-9_-]{3,200}")
 _SECRET = re.compile(r"[A-Za-z0-9_-]{1,256}")
 _SECRET_HEADER = "x-telegram-bot-api-secret-token"  # noqa: S105 - a header's name
-_BAD_REQUEST = 400
 _NO_TOKEN = (401, 404)
 _TOO_MANY = 429
 # What says that nothing was done with it: a later try can succeed.
@@ -40,9 +49,21 @@ _UNKNOWN = (502, 504)
 # A message as it is, without its formatting, to the chat's new id.
 _MOST_TRIES = 3
 _LONGEST_NOTE = 200
-_ROW_CHARACTERS = 30
 # Telegram's words for buttons that are gone already, and for a press that it has let go.
-_SETTLED = ("message is not modified", "message to edit not found", "query is too old")
+_SETTLED = (
+    "message is not modified",
+    "message to edit not found",
+    "message to delete not found",
+    "query is too old",
+)
+_DOWNLOAD_SECONDS = 60.0
+_UPLOAD_SECONDS = 120.0
+# https://core.telegram.org/bots/api#getfile: what bots can download; a server of one's own that
+# runs with --local has no such limit, but hands out paths on its own disk.
+_LARGEST_FETCHED = 20_000_000
+# Far less than what such a server takes: a file is held in memory while it is sent.
+_LARGEST_OWN = 100_000_000
+_TOO_LARGE = "Telegram hands files of at most {most} out to bots"
 
 
 class TelegramAdapter(ChannelAdapter[TelegramSettings]):
@@ -100,14 +121,17 @@ class TelegramAdapter(ChannelAdapter[TelegramSettings]):
         return shown_length(text, self.limit)
 
     def send(self, message: OutboundMessage) -> Receipt:
-        """Send one message; formatting that Telegram refuses is left out."""
-        shown = render(message.text, self.limit)
-        asked = self._arguments(message, shown)
+        """Send one message; formatting that Telegram refuses is left out.
+
+        A picture that it refuses as a photo goes as a file.
+        """
+        asked = outgoing.asked(message, self.limit, previews=self.settings.link_previews)
+        seconds = _UPLOAD_SECONDS if message.file is not None else None
         for _ in range(_MOST_TRIES):
             try:
-                return self._sent(asked)
+                return self._sent(asked, seconds)
             except Refused as refused:
-                eased = _eased(asked, refused, shown)
+                eased = asked.eased(refused)
                 if eased is None:
                     raise _failure(refused) from None
                 asked = eased
@@ -119,6 +143,77 @@ class TelegramAdapter(ChannelAdapter[TelegramSettings]):
         """Show "typing…" for five seconds."""
         where = wire.write_target(OutboundMessage("", chat, thread, "", ""))
         self._settled(lambda bot: bot.send_chat_action(action="typing", **where))
+
+    def react(
+        self,
+        chat: str,
+        message: str,
+        reaction: Reaction | None,
+        before: Reaction | None,  # noqa: ARG002 - Telegram replaces what stands
+    ) -> None:
+        """Let this reaction stand in the place of whatever the bot's stood there."""
+        number = wire.message_number(message, chat)
+        standing = [ReactionTypeEmoji(reaction.value)] if reaction is not None else []
+        if number is not None:
+            self._settled(lambda bot: bot.set_message_reaction(chat, number, standing))
+
+    def draft(self, chat: str, thread: str, reply_to: str | None, text: str) -> str:
+        """Send a message that rings nowhere."""
+        message = OutboundMessage("", chat, thread, text, "", reply_to)
+        asked = outgoing.asked(message, self.limit, previews=False)
+        quiet = replace(asked, arguments={**asked.arguments, "disable_notification": True})
+        try:
+            return self._sent(quiet, None).id or ""
+        except (Refused, Lost) as error:
+            raise _unsent(error) from None
+
+    def redraft(self, chat: str, draft: str, text: str) -> None:
+        """Edit it; one that says this already is right."""
+        shown = render(text, self.limit)
+        number = wire.message_number(draft, chat)
+        self._settled(
+            lambda bot: bot.edit_message_text(
+                shown.text,
+                chat_id=chat,
+                message_id=number,
+                entities=outgoing.entities(shown),
+            )
+        )
+
+    def undraft(self, chat: str, draft: str) -> None:
+        """Delete it."""
+        number = wire.message_number(draft, chat)
+        if number is not None:
+            self._settled(lambda bot: bot.delete_message(chat, number))
+
+    def fetch(self, file: RemoteFile, limit: int) -> Iterator[bytes]:
+        """Download a file; the public API hands out 20 MB at most."""
+        most = min(limit, _LARGEST_FETCHED)
+        if (file.size or 0) > most:
+            raise NotFetched(_TOO_LARGE.format(most=size_text(most)))
+        try:
+            data = self.client.download(media.file_id(file), most, _DOWNLOAD_SECONDS)
+        except Refused as refused:
+            # It says "file is too big" of one whose size it did not tell.
+            later = refused.status in _LATER
+            raise NotFetched(
+                _said(refused), retryable=later, retry_after=refused.retry_after
+            ) from None
+        except Lost as lost:
+            raise NotFetched(lost.why, retryable=True) from None
+        if data is None:
+            raise NotFetched(_TOO_LARGE.format(most=size_text(most)))
+        yield data
+
+    @property
+    def file_limit(self) -> int:
+        """What Telegram takes; a server of one's own takes more."""
+        return self.manifest.file_limit if self._public else _LARGEST_OWN
+
+    @property
+    def _public(self) -> bool:
+        public: str = TelegramSettings.model_fields["api_url"].default
+        return self.settings.api_url == public
 
     def settle(self, press: Press, said: str) -> None:
         """Answer a press, which ends the button's clock, and take the buttons away."""
@@ -143,28 +238,19 @@ class TelegramAdapter(ChannelAdapter[TelegramSettings]):
             self.client.call(ask)
         except Refused as refused:
             if not any(words in refused.description for words in _SETTLED):
-                raise _failure(refused) from None
+                raise _unsent(refused) from None
         except Lost as lost:
-            # Done twice it is the same.
-            raise NotSent(lost.why, retryable=True) from None
+            raise _unsent(lost) from None
 
-    def _sent(self, asked: Mapping[str, Any]) -> Receipt:
-        sent = self.client.call(lambda bot: bot.send_message(**asked))
+    def _sent(self, asked: Asked, seconds: float | None) -> Receipt:
+        arguments = dict(asked.arguments)
+        if seconds is not None:
+            arguments |= {"read_timeout": seconds, "write_timeout": seconds}
+        sent = self.client.call(
+            lambda bot: getattr(bot, asked.method)(**arguments),
+            seconds=seconds or CALL_SECONDS,
+        )
         return Receipt(wire.message_id(sent.chat.id, sent.message_id))
-
-    def _arguments(self, message: OutboundMessage, shown: Formatted) -> dict[str, Any]:
-        asked = {
-            **wire.write_target(message),
-            "text": shown.text,
-            "entities": [telegram.MessageEntity(**one.to_dict()) for one in shown.entities],
-            "link_preview_options": LinkPreviewOptions(is_disabled=not self.settings.link_previews),
-        }
-        number = wire.message_number(message.reply_to, message.chat)
-        if number is not None and message.part == 1:
-            asked["reply_parameters"] = ReplyParameters(number, allow_sending_without_reply=True)
-        if message.buttons and message.part == message.parts:
-            asked["reply_markup"] = InlineKeyboardMarkup(_rows(message.buttons))
-        return asked
 
 
 def _webhook_secret(account: Account, settings: TelegramSettings) -> bytes | None:
@@ -180,26 +266,6 @@ def _webhook_secret(account: Account, settings: TelegramSettings) -> bytes | Non
     return secret.encode()
 
 
-def _eased(asked: Mapping[str, Any], refused: Refused, shown: Formatted) -> dict[str, Any] | None:
-    """Return what to ask instead, None when nothing else would be taken."""
-    if refused.moved_to is not None and asked["chat_id"] != str(refused.moved_to):
-        # The group became a supergroup: its topics and numbers are others now.
-        moved = {"chat_id": str(refused.moved_to), "message_thread_id": None}
-        return {**asked, **moved, "reply_parameters": None}
-    formatting = refused.status == _BAD_REQUEST and "entit" in refused.description.lower()
-    if formatting and asked["entities"]:
-        return {**asked, "text": shown.plain, "entities": []}
-    return None
-
-
-def _rows(buttons: Sequence[Button]) -> list[list[InlineKeyboardButton]]:
-    """Return short buttons beside each other, longer ones each in a row."""
-    made = [InlineKeyboardButton(one.label, callback_data=one.data) for one in buttons]
-    if sum(len(one.label) for one in buttons) <= _ROW_CHARACTERS:
-        return [made]
-    return [[one] for one in made]
-
-
 def _failure(error: Refused | Lost) -> ChannelError:
     """Return what a failed send means."""
     if isinstance(error, Lost):
@@ -209,6 +275,14 @@ def _failure(error: Refused | Lost) -> ChannelError:
     if error.status in _UNKNOWN:
         return OutcomeUnknown(_said(error), retry_after=error.retry_after)
     return NotSent(_said(error), retryable=error.status in _LATER, retry_after=error.retry_after)
+
+
+def _unsent(error: Refused | Lost) -> NotSent:
+    """Return what the failure of something means that is as good done twice."""
+    failure = _failure(error)
+    if isinstance(failure, NotSent):
+        return failure
+    return NotSent(str(failure), retryable=True, retry_after=failure.retry_after)
 
 
 def _said(refused: Refused) -> str:

@@ -30,12 +30,13 @@ _CONNECT_SECONDS = 3.0
 _CONNECTIONS = 40
 # Shorter than what a stopping process may take: a send that has begun is finished.
 _ANSWER_SECONDS = 5.0
-_CALL_SECONDS = 6.0
+CALL_SECONDS = 6.0
 # What a long poll may take beyond the time for which Telegram holds it.
 _HOLD_MARGIN_SECONDS = 10.0
 # What the SDK's client names failures before the first byte of a request has left.
 _BEFORE_SENDING = {"ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol"}
 _LONGEST_WAIT = 3600
+_BAD_REQUEST, _NOT_FOUND = 400, 404
 _LONGEST_DESCRIPTION = 200
 
 
@@ -76,7 +77,7 @@ class Client:
         self,
         ask: Callable[[Bot], Coroutine[Any, Any, _T]],
         interrupt: Interrupt | None = None,
-        seconds: float = _CALL_SECONDS,
+        seconds: float = CALL_SECONDS,
     ) -> _T:
         """Call one method. Raises Refused, Lost and Interrupted.
 
@@ -111,6 +112,29 @@ class Client:
         )
         return found if isinstance(found, list) else []
 
+    def download(self, file_id: str, most: int, seconds: float) -> bytes | None:
+        """Return a file's bytes, None when it has more than `most`. Raises Refused and Lost."""
+        found = self.call(lambda bot: bot.get_file(file_id))
+        if (found.file_size or 0) > most:
+            return None
+        path = found.file_path or ""
+        if not path.startswith(self._files):
+            # A server that runs with --local tells a path on its own disk.
+            raise Refused(_BAD_REQUEST, "the Bot API server keeps its files to itself (--local)")
+        try:
+            data = self.call(
+                lambda bot: bot.request.retrieve(path, read_timeout=seconds), seconds=seconds
+            )
+        except Refused as refused:
+            if refused.status != _NOT_FOUND:
+                raise
+            raise Refused(_BAD_REQUEST, "the file is not there any more") from None
+        return data if len(data) <= most else None
+
+    @property
+    def _files(self) -> str:
+        return f"{self._api_url}/file/bot"
+
     def _bot(self) -> Bot:
         """Return the bot of this process: a fork must not use its parent's connections."""
         pid = os.getpid()
@@ -125,7 +149,13 @@ class Client:
         # Connections live in the loop's thread: they are closed there.
         weakref.finalize(self, _close, pid, (calls, polls)).atexit = False
         base = f"{self._api_url}/bot"
-        return Bot(self._token, base_url=base, request=calls, get_updates_request=polls)
+        return Bot(
+            self._token,
+            base_url=base,
+            base_file_url=self._files,
+            request=calls,
+            get_updates_request=polls,
+        )
 
 
 def _close(pid: int, requests: Sequence[HTTPXRequest]) -> None:
@@ -162,7 +192,7 @@ class _Request(HTTPXRequest):
             raise Lost(f"{why} ({cause})", sent=sent) from None
         if status not in range(200, 300):
             raise _refused(status, payload)
-        if not _has_result(payload):
+        if not _is_download(*positional, **named) and not _has_result(payload):
             raise Lost("what answered is no Bot API", sent=True)
         return status, payload
 
@@ -191,6 +221,11 @@ def _refused(status: int, payload: bytes) -> Refused:
     except ValidationError:
         return Refused(status)
     return Refused(status, read.description, read.parameters)
+
+
+def _is_download(_url: str = "", method: str = "", *_: Any, **__: Any) -> bool:
+    """Whether a file's bytes are the answer: the SDK fetches those alone by GET."""
+    return method == "GET"
 
 
 def _has_result(payload: bytes) -> bool:

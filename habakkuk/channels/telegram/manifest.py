@@ -51,5 +51,6 @@ MANIFEST = Manifest(
     settings=TelegramSettings,
     limit=4096,
     unit=Unit.UTF16,
-    features=frozenset({Feature.TYPING, Feature.BUTTONS}),
+    features=frozenset(Feature),
+    file_limit=50_000_000,
 )

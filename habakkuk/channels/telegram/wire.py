@@ -13,35 +13,20 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from habakkuk.channels.contract import WebhookUnreadable
-from habakkuk.channels.messages import Edit, Event, InboundMessage, OutboundMessage, Press, Source
+from habakkuk.channels.messages import (
+    Edit,
+    Event,
+    InboundMessage,
+    OutboundMessage,
+    Press,
+    RemoteFile,
+    Source,
+)
+from habakkuk.channels.telegram import media
 
 # What is asked for: everything else would only be thrown away.
 KINDS = ("message", "edited_message", "callback_query")
 _GROUPS = {"group", "supergroup"}
-# What a message can hold beside text, and what it is called.
-_UNREAD = {
-    "animation": "an animation",
-    "audio": "an audio file",
-    "checklist": "a checklist",
-    "contact": "a contact",
-    "dice": "a die",
-    "document": "a file",
-    "game": "a game",
-    "invoice": "an invoice",
-    "live_photo": "a live photo",
-    "location": "a location",
-    "paid_media": "paid media",
-    "photo": "a photo",
-    "poll": "a poll",
-    "sticker": "a sticker",
-    "story": "a story",
-    "venue": "a place",
-    "video": "a video",
-    "video_note": "a video message",
-    "voice": "a voice message",
-}
-# Sent beside what says the same more exactly.
-_DOUBLED = {"animation": "document", "venue": "location"}
 # What the button sends with which everybody begins, at times with something behind it.
 _START = re.compile(r"/start(@[A-Za-z0-9_]+)?( [A-Za-z0-9_-]{1,64})?")
 _COMMAND = re.compile(r"(/[A-Za-z0-9_]+)@([A-Za-z0-9_]+)")
@@ -116,10 +101,13 @@ class _Message(_Part):
         return str(self.message_thread_id) if known else ""
 
     @property
-    def unread(self) -> tuple[str, ...]:
-        held = [kind for kind in _UNREAD if kind in (self.model_extra or {})]
-        doubled = {_DOUBLED[kind] for kind in held if kind in _DOUBLED}
-        return tuple(_UNREAD[kind] for kind in held if kind not in doubled)
+    def held(self) -> tuple[tuple[RemoteFile, ...], tuple[str, ...]]:
+        """Its files, and what it holds beside text that is none."""
+        return media.read(self.model_extra or {})
+
+    @property
+    def forwarded(self) -> bool:
+        return "forward_origin" in (self.model_extra or {})
 
 
 class _Pressed(_Part):
@@ -172,7 +160,8 @@ class Reader:
         return [] if found is None else [found]
 
     def _message(self, sent: _Message) -> InboundMessage | None:
-        if not sent.said and not sent.unread:
+        files, unread = sent.held
+        if not sent.said and not files and not unread:
             # Who joined, what was pinned: notes of the platform, which nobody wrote.
             return None
         group = sent.chat.type in _GROUPS
@@ -187,7 +176,9 @@ class Reader:
             group=group,
             addressed=not group or self._addressed(sent),
             source=self._source(sent),
-            unread=sent.unread,
+            unread=unread,
+            files=files,
+            outside=sent.forwarded,
         )
 
     def _edit(self, sent: _Message) -> Edit | None:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import orjson
 from sqlalchemy import text
 
 from habakkuk.conversations.store import outgoing
-from habakkuk.conversations.types import Author, ChatKind, ChatMessage, ChatState, NewChatMessage
+from habakkuk.conversations.types import (
+    AWAITED,
+    Author,
+    ChatKind,
+    ChatMessage,
+    ChatState,
+    NewChatMessage,
+)
 from habakkuk.db.engine import Database, Work
 from habakkuk.db.statements import Row
 
@@ -76,6 +84,12 @@ _WITHDRAW_ONE = text("""
 _REPLACE_BODY = text("""
     UPDATE chat_messages SET body = :body
     WHERE conversation_id = :conversation_id AND seq = :seq AND state = 'queued'
+""")
+_ATTACH = text(f"""
+    UPDATE chat_messages SET data = data - '{AWAITED}' || CAST(:change AS jsonb)
+    WHERE conversation_id = :conversation_id AND seq = :seq AND state = 'queued'
+      AND data ? '{AWAITED}'
+    RETURNING seq
 """)
 # As it reads by now: its writer may have corrected it since.
 _LAST_OF = text("""
@@ -176,6 +190,16 @@ def withdraw_one(work: Work, conversation_id: str, seq: int) -> None:
 def replace_body(work: Work, conversation_id: str, seq: int, body: str) -> None:
     """Replace the text of one queued message. The conversation row must be locked by `work`."""
     work.execute(_REPLACE_BODY, conversation_id=conversation_id, seq=seq, body=body)
+
+
+def attach(work: Work, conversation_id: str, seq: int, change: Mapping[str, Any]) -> bool:
+    """Put what was fetched in the place of what a queued message awaits; False if it does not.
+
+    `change` are keys of its data. The conversation row must be locked by `work`.
+    """
+    written = orjson.dumps(dict(change)).decode()
+    row = work.execute(_ATTACH, conversation_id=conversation_id, seq=seq, change=written).first()
+    return row is not None
 
 
 def said_to(database: Database, conversation_id: str, turn_id: str) -> str:

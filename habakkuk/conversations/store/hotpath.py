@@ -276,7 +276,7 @@ def take(work: Work, turn_id: str, fence: int) -> Taken | None:
         return None
     row = rows[0]
     turn = turn_of(row)
-    said = [Said(each.body, each.said, each.data) for each in rows if each.seq]
+    said = [Said(each.body, each.said, each.data, each.seq) for each in rows if each.seq]
     prompt, length = row.system_prompt, row.length
     corrections = list((row.corrections or {}).values())
     kept: Any = row.model, row.effort, row.compactions, row.todo, corrections, row.personality

@@ -12,11 +12,13 @@ from typing import Any
 import orjson
 from sqlalchemy import text
 
-from habakkuk.conversations.types import Author, ChatKind, ChatState, NewChatMessage, Target
+from habakkuk.conversations.types import FILES, Author, ChatKind, ChatState, NewChatMessage, Target
 from habakkuk.db.engine import Work
 
 # A day of tries at the longest back-off of five minutes; then the answer is of no use any more.
 _TRIES = 400
+# What a delivery needs to know of its row.
+_DELIVERED = frozenset({"approval", "question", "poll", FILES})
 # To follow the last CTE of a statement; `said` gives conversation_id, seq and turn_id.
 DELIVERY = f"""
     , going AS (
@@ -63,7 +65,7 @@ def parameters(message: NewChatMessage) -> dict[str, Any]:
         "target": asdict(target),
         "text": message.outside or _text(message),
         "kind": _kind(message),
-        "data": {k: v for k, v in message.data.items() if k in {"approval", "question"}},
+        "data": {k: v for k, v in message.data.items() if k in _DELIVERED},
         "buttons": message.buttons,
     }
     return {"going": orjson.dumps(body).decode(), "going_by": target.queue}

@@ -22,6 +22,7 @@ from habakkuk.core.config.values import (
     PublicUrl,
     Size,
     Slots,
+    Switch,
     Url,
     Variable,
     Variables,
@@ -220,7 +221,8 @@ class ChannelConfig(_Section):
 
     Nobody may write who is not in `allow_from` or was paired; "*" stands for every person. More
     than `messages_per_minute` of one sender are dropped, null sets no limit. After `session_idle`
-    without a word a new message starts a fresh session.
+    without a word a new message starts a fresh session. `reactions` stand at messages whose turns
+    run and end; `progress` is shown of turns that take long.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -232,6 +234,8 @@ class ChannelConfig(_Section):
     messages_per_minute: int | None = Field(default=30, ge=1, le=100_000)
     session_idle: Limit | None = None
     unknown: Annotated[UnknownPolicy, Field(strict=False)] = UnknownPolicy.RESEND
+    reactions: Switch = False
+    progress: Switch = True
 
 
 class RouteConfig(_Section):

@@ -49,6 +49,15 @@ def _dollars(value: object) -> Decimal:
     return Decimal(value) if isinstance(value, int) else Decimal(repr(float(value)))
 
 
+def _switched(value: object) -> bool:
+    """Return whether something is on: YAML of today reads "off" as a word."""
+    if value is True or value == "on":
+        return True
+    if value is False or value == "off":
+        return False
+    raise ValueError("write on or off")
+
+
 def written(pattern: str, advice: str) -> AfterValidator:
     """Return a validator for `pattern` whose error is the advice: people do not read patterns."""
     form = re.compile(pattern)
@@ -64,6 +73,7 @@ def written(pattern: str, advice: str) -> AfterValidator:
 Duration = Annotated[float, BeforeValidator(_seconds)]
 # One within which something must happen.
 Limit = Annotated[Duration, AfterValidator(_positive)]
+Switch = Annotated[bool, BeforeValidator(_switched)]
 Size = Annotated[int, BeforeValidator(_bytes)]
 Name = Annotated[
     str,

@@ -102,6 +102,7 @@ class Turn(Base):
     reply_to: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
     joinable: Mapped[bool] = mapped_column(server_default="false")
     tainted: Mapped[bool] = mapped_column(server_default="false")
+    draft: Mapped[str | None]
     began: Mapped[datetime | None]
     ended: Mapped[datetime | None]
     outcome: Mapped[str | None]

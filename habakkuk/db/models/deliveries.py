@@ -25,7 +25,6 @@ class Delivery(Base):
     )
     turn_id: Mapped[str | None] = mapped_column(index=True)
     body: Mapped[dict[str, Any]]
-    draft_id: Mapped[str | None]
     state: Mapped[str] = mapped_column(server_default="pending")
     error: Mapped[str | None]
     created: Mapped[Created]

@@ -1,4 +1,4 @@
-"""SQL of messages that were changed at their platform."""
+"""SQL of messages that were changed or deleted at their platform."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PLACE = text("""
 """)
 _SENT = text("""
     SELECT m.seq, m.body, m.state, m.turn_id, m.user_id, t.session_id,
-           coalesce(m.data ->> 'corrected', m.body) AS current
+           coalesce(m.data ->> 'corrected', m.body) AS current, m.data ? 'removed' AS removed
     FROM chat_messages m LEFT JOIN turns t ON t.id = m.turn_id
     WHERE m.account = :account AND m.remote_id = :remote_id
       AND m.conversation_id = :conversation_id
@@ -24,6 +24,10 @@ _SENT = text("""
 _NOTE = text("""
     UPDATE chat_messages
     SET data = data || jsonb_build_object('corrected', CAST(:body AS text))
+    WHERE conversation_id = :conversation_id AND seq = :seq
+""")
+_NOTE_REMOVED = text("""
+    UPDATE chat_messages SET data = data || '{"removed": true}'
     WHERE conversation_id = :conversation_id AND seq = :seq
 """)
 # Of several corrections of one message the last counts.
@@ -36,7 +40,10 @@ _KEEP = text("""
 
 @dataclass(frozen=True)
 class Sent:
-    """A message of a person as it stands; `current` is its text with the corrections so far."""
+    """A message of a person as it stands; `current` is its text with the corrections so far.
+
+    `removed`: it was deleted at its platform after it was taken.
+    """
 
     seq: int
     body: str
@@ -45,6 +52,7 @@ class Sent:
     user_id: str | None
     session_id: str | None
     current: str
+    removed: bool = False
 
 
 def place(database: Database, account: str, remote_id: str) -> str | None:
@@ -64,6 +72,11 @@ def sent(work: Work, conversation_id: str, account: str, remote_id: str) -> Sent
 def note(work: Work, conversation_id: str, seq: int, body: str) -> None:
     """Keep the corrected text with a message that was taken. Under the lock."""
     work.execute(_NOTE, conversation_id=conversation_id, seq=seq, body=body)
+
+
+def note_removed(work: Work, conversation_id: str, seq: int) -> None:
+    """Keep with a message that was taken that its writer deleted it. Under the lock."""
+    work.execute(_NOTE_REMOVED, conversation_id=conversation_id, seq=seq)
 
 
 def keep(work: Work, session_id: str, seq: int, body: str) -> None:

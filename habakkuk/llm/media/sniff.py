@@ -29,6 +29,9 @@ _BRANDS = {
 }
 
 
+SHOWN = frozenset({PDF, WEBP, *_BRANDS.values(), *(mime for _, mime in _STARTS)})
+
+
 def sniff(data: bytes) -> str | None:
     """Return the media type of an image or PDF, None for anything else."""
     for start, mime in _STARTS:

@@ -83,9 +83,11 @@ class Sandbox(ABC):
     """Where the commands of one agent run. Thread-safe; its module is named as the setting is.
 
     `remote`: its commands do not see the workspace's files, so tools that write there are refused.
+    `sees_all`: they see what lies around the workspace, as far as their user may.
     """
 
     remote: ClassVar[bool] = False
+    sees_all: ClassVar[bool] = False
 
     def __init__(self, ground: Ground, agent: str, config: AgentConfig) -> None:
         """Keep what it is made of. Nothing is started or looked up yet."""

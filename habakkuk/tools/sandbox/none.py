@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import ClassVar
 
 from habakkuk.core.agent_user import AGENT_USER, AGENT_VARIABLE, AgentUser
 from habakkuk.core.config.schema import CommandLimits
@@ -22,6 +23,8 @@ _NAMED = 3  # exposed files that a refusal names
 
 class Unconfined(Sandbox):
     """The machine itself, with what its user may do."""
+
+    sees_all: ClassVar[bool] = True
 
     def sheet(self, order: Order, workspace: Path, interrupt: Interrupt) -> Sheet:  # noqa: ARG002 - the base's signature
         """Return the sheet. Raises ToolError when the agents' user is missing."""

@@ -20,7 +20,7 @@ from tests.fakes.documents import xlsx
 from tests.fakes.pages import PUBLIC, FakeNetwork, PageServer, response
 from tests.fakes.pictures import quarters, written
 from tests.fakes.processes import MemoryDesk
-from tests.fakes.toolbox import MemoryTodo, context, services
+from tests.fakes.toolbox import MemoryPosts, MemoryTodo, context, services
 
 FOUND = b'{"results": [{"title": "T", "url": "https://a.example/", "content": "words"}]}'
 CATALOGUE = (ToolSpec("read_file", "Read a file.", {"type": "object"}),)
@@ -83,6 +83,8 @@ SAMPLES: Mapping[str, Sample] = {
     "read_output": Sample({"handle": "{kept}"}, {"handle": "{kept}"}, texts=("handle",)),
     "todo": Sample({"action": "add", "items": ["write the tests"]}),
     "clarify": Sample({"questions": [{"question": "Which one?", "choices": ["a", "b"]}]}),
+    "send_file": Sample({"path": "file.txt", "caption": "look"}, texts=("path", "caption")),
+    "poll": Sample({"question": "Which one?", "options": ["a", "b"]}, texts=("question",)),
     "process_list": Sample({}),
     "process_output": Sample({"id": "p_1"}, texts=("id",)),
     "process_wait": Sample({"id": "p_1"}, texts=("id",)),
@@ -106,6 +108,7 @@ def prepared(tmp_path: Path, pages: PageServer) -> ToolContext:
         catalogue=lambda _: CATALOGUE,
         processes=MemoryDesk(),
         todo=MemoryTodo(),
+        posts=MemoryPosts(),
     )
     where = context(workspace, given)
     (workspace / "many").mkdir(parents=True)

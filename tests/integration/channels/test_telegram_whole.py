@@ -15,6 +15,7 @@ import pytest
 from sqlalchemy import text
 
 from tests.fakes.model_server import ModelServer
+from tests.fakes.pictures import jpeg_of
 from tests.fakes.platform import DROP_AFTER, TAKE, Plan, refuse
 from tests.fakes.stack import Stack, until
 from tests.fakes.telegram_server import TOKEN, TelegramServer
@@ -25,6 +26,7 @@ channels:
     messages_per_minute: null}}
 """
 _CHATS = range(100, 120)
+JPEG = jpeg_of(8, 8)
 
 
 @pytest.fixture
@@ -146,6 +148,34 @@ def test_a_question_is_answered_by_its_button(house: Stack, telegram: TelegramSe
     assert telegram.called("answerCallbackQuery")[0]["text"] == "Answered: soup"
     (gone,) = telegram.called("editMessageReplyMarkup")
     assert gone["message_id"] == str(telegram.shown[0].id)
+
+
+def test_a_photo_is_seen_and_a_file_comes_back(house: Stack, telegram: TelegramServer) -> None:
+    """An album is two updates and one turn; what the agent sends comes before its answer."""
+    telegram.files |= {"F1": ("photos/1.jpg", JPEG), "F2": ("photos/2.jpg", JPEG + b"2")}
+    workspace = house.home / "agents" / "habakkuk" / "workspace"
+    workspace.mkdir(parents=True)
+    (workspace / "plan.txt").write_text("the plan")
+    said = '[[tool send_file {"path": "plan.txt", "caption": "here"}]] go'
+    for number, photo, caption in ((7, "F1", said), (8, "F2", "")):
+        sizes = [{"file_id": photo, "file_unique_id": photo, "width": 9, "height": 9}]
+        album = {"media_group_id": "1", "photo": sizes, "caption": caption}
+        telegram.happens(message=_said("", number) | album)
+    house.start()
+    with _listening(house):
+        until(lambda: len(telegram.shown) == 2)
+    file, answer = telegram.shown
+    assert (file.method, file.text, file.asked["document"].data) == (
+        "sendDocument",
+        "here",
+        b"the plan",
+    )
+    assert answer.method == "sendMessage"
+    (turn,) = _rows(house, "SELECT session_id FROM turns")
+    (opening, *_) = house.container.conversations.transcript(house.principal, turn.session_id)
+    shown = [block for block in opening.message.blocks if block.type == "media"]
+    assert [house.container.blobs.get(one.blob) for one in shown] == [JPEG, JPEG + b"2"]
+    assert len(list((workspace / "inbox").iterdir())) == 2
 
 
 def test_each_is_answered_once_through_waits_breaks_and_restarts(

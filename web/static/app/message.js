@@ -93,6 +93,12 @@ export function Answer({ row, turn, last }) {
       <${Icon} name=${row.data.paused ? "circle-pause" : "terminal"} />${row.text}
     </article>`;
   }
+  if (row.kind === "file" || row.kind === "poll") {
+    return html`<article id=${anchor(row)} class="message agent" aria-label="Sent by the agent">
+      <${Files} files=${row.data.files} name=${state.name.value} seq=${row.seq} />
+      ${row.text && html`<${Prose} text=${row.text} />`}
+    </article>`;
+  }
   const steps = turn?.steps ?? [];
   const said = row.author === "agent";
   const again = last && (row.data.retry || row.kind === "error");

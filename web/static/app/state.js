@@ -109,8 +109,8 @@ export function changeRow(seq, change) {
   rows.value = rows.peek().map((row) => (row.seq === seq ? { ...row, ...change } : row));
 }
 
-// What stands between: a question on a turn's way, or what began it without a person.
-const BETWEEN = new Set(["approval", "question", "event"]);
+// What stands between: a question or a file on a turn's way, or what began it without a person.
+const BETWEEN = new Set(["approval", "question", "event", "file", "poll"]);
 export const isBetween = (row) => BETWEEN.has(row.kind);
 
 // The command of guidance, which stands in a row of its own.

@@ -14,6 +14,7 @@ from habakkuk.channels.contract import Feature, NotSent
 from habakkuk.channels.registry import Channels
 from habakkuk.conversations.types import Target
 from habakkuk.delivery import typing as module
+from habakkuk.delivery.asides import Asides
 from habakkuk.delivery.typing import Typing
 from tests.fakes.stack import until
 
@@ -46,9 +47,11 @@ def phone(monkeypatch: pytest.MonkeyPatch) -> Phone:
 
 @pytest.fixture
 def typing(phone: Phone) -> Iterator[Typing]:
-    made = Typing(cast("Channels", phone))
+    asides = Asides(cast("Channels", phone))
+    made = Typing(asides)
     yield made
     made.stop()
+    asides.stop()
 
 
 def test_it_is_shown_again_and_again_while_a_turn_runs(phone: Phone, typing: Typing) -> None:

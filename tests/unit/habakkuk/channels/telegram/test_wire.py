@@ -99,7 +99,7 @@ def test_a_mention_in_a_caption_counts() -> None:
     )
     assert isinstance(message, InboundMessage)
     assert message.addressed
-    assert message.unread == ("a photo",)
+    assert [file.handle for file in message.files] == [{"file_id": "x"}]
 
 
 def test_a_name_alone_is_left() -> None:
@@ -151,17 +151,60 @@ def test_it_is_told_who_or_what_wrote(name: str, source: Source) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "unread"),
+    ("name", "text", "called", "mime", "size"),
     [
-        ("photo_with_caption", "what is this?", ("a photo",)),
-        ("album_part", "", ("a photo",)),
-        ("voice", "", ("a voice message",)),
-        ("animation", "", ("an animation",)),
+        ("photo_with_caption", "what is this?", "photo.jpg", "image/jpeg", 1200),
+        ("album_part", "", "photo.jpg", "image/jpeg", 1200),
+        ("voice", "", "voice-message.ogg", "audio/ogg", 9000),
+        ("animation", "", "animation.mp4", "video/mp4", None),
     ],
 )
-def test_what_cannot_be_read_is_named(name: str, text: str, unread: tuple[str, ...]) -> None:
+def test_files_are_told_with_what_fetches_them(
+    name: str, text: str, called: str, mime: str, size: int | None
+) -> None:
     message = _message(name)
-    assert (message.text, message.unread) == (text, unread)
+    (file,) = message.files
+    assert (message.text, message.unread) == (text, ())
+    assert (file.name, file.mime, file.size) == (called, mime, size)
+    assert list(file.handle) == ["file_id"]
+
+
+def test_of_a_photo_the_largest_size_is_taken() -> None:
+    sizes = [{"file_id": f"w{width}", "width": width, "height": 1} for width in (90, 1280, 320)]
+    (message,) = _READER.update(_update(photo=sizes))
+    assert isinstance(message, InboundMessage)
+    assert message.files[0].handle == {"file_id": "w1280"}
+
+
+def test_a_document_has_its_own_name() -> None:
+    sent = {"file_id": "x", "file_name": "a.pdf", "mime_type": "application/pdf", "file_size": 7}
+    (message,) = _READER.update(_update(document=sent))
+    assert isinstance(message, InboundMessage)
+    (file,) = message.files
+    assert (file.name, file.mime, file.size) == ("a.pdf", "application/pdf", 7)
+
+
+@pytest.mark.parametrize(
+    ("held", "unread"),
+    [
+        ({"sticker": {"file_id": "x"}}, "a sticker"),
+        ({"location": {"latitude": 1.0}, "venue": {"title": "T"}}, "a place"),
+        ({"document": {"file_id": 5}}, "a file"),
+        ({"photo": []}, "a photo"),
+    ],
+)
+def test_what_is_no_file_is_named(held: dict[str, Any], unread: str) -> None:
+    (message,) = _READER.update(_update(text="look", **held))
+    assert isinstance(message, InboundMessage)
+    assert (message.files, message.unread) == ((), (unread,))
+
+
+def test_a_forwarded_message_holds_strangers_words() -> None:
+    origin = {"type": "user", "date": 1, "sender_user": {"id": 9, "is_bot": False}}
+    for more, outside in (({}, False), ({"forward_origin": origin}, True)):
+        (message,) = _READER.update(_update(text="buy now", **more))
+        assert isinstance(message, InboundMessage)
+        assert message.outside is outside
 
 
 def test_an_edit_names_the_message_that_it_changes() -> None:

@@ -314,3 +314,18 @@ def test_money_is_read_as_it_is_written() -> None:
 )
 def test_what_is_no_money_is_named(text: str, words: str) -> None:
     assert re.search(words, fault(text))
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"), [("on", True), ("off", False), ("true", True), ("false", False)]
+)
+def test_a_switch_is_on_or_off(written: str, meant: bool) -> None:
+    config = parse(f"channels: {{phone: {{type: webhook, progress: {written}}}}}")
+    assert config.channels["phone"].progress is meant
+
+
+@pytest.mark.parametrize("written", ["1", "0", "maybe", "null"])
+def test_what_is_no_switch_says_what_is(written: str) -> None:
+    assert "write on or off" in fault(
+        f"channels: {{phone: {{type: webhook, reactions: {written}}}}}"
+    )

@@ -1,0 +1,178 @@
+"""Fetch the files of messages before their turn takes them (cases: K2, K54).
+
+A message is stored at once with what its platform needs to hand its files out, so no intake waits
+for a download. The turn that would take it has them fetched first. Files are stored by their
+content, in the blobs and in the workspace's inbox alike: a run that dies in between has cost a
+download. What cannot be had is named to the model, and to the person by a notice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from habakkuk.agent.arriving import inbox
+from habakkuk.blobs.incoming import MOST_BYTES
+from habakkuk.channels.contract import NotFetched
+from habakkuk.channels.messages import RemoteFile
+from habakkuk.channels.registry import Channels, Line
+from habakkuk.conversations.store import addresses, chat, taints, turns
+from habakkuk.conversations.store.hotpath import Taken
+from habakkuk.conversations.store.taints import Touched
+from habakkuk.conversations.types import (
+    FILES,
+    UNREAD,
+    Attached,
+    Author,
+    Awaited,
+    ChatKind,
+    ChatState,
+    NewChatMessage,
+    Said,
+    Turn,
+)
+from habakkuk.core.errors import ConfigurationError, ToolError
+from habakkuk.core.interrupt import Interrupt
+from habakkuk.core.log import get_logger
+from habakkuk.core.text import size_text
+from habakkuk.jobs.contract import JobContext
+from habakkuk.llm.media.sniff import SHOWN, sniff
+
+_log = get_logger("agent.arriving")
+# Between tries, in seconds; a platform that wants to be left alone for longer keeps its file.
+_PAUSES = (1.0, 4.0)
+_LONGEST_PAUSE = 30.0
+_MIME = re.compile(r"[a-z0-9][a-z0-9.+-]*/[a-z0-9][a-z0-9.+-]*")
+_UNKNOWN = "application/octet-stream"
+_TOO_LARGE = f"it is larger than the {size_text(MOST_BYTES)} that I take"
+_LOST = "I could not take {what}."
+
+
+class Arrivals:
+    """Fetches what messages await."""
+
+    def __init__(
+        self,
+        channels: Channels,
+        put: Callable[[bytes, str], str],
+        workspace: Callable[[str], Path],
+        pauses: Sequence[float] = _PAUSES,
+    ) -> None:
+        """`put` stores bytes of a type and returns their id; `workspace` is that of an agent."""
+        self._channels = channels
+        self._put = put
+        self._workspace = workspace
+        self._pauses = pauses
+
+    def fetch(self, context: JobContext, taken: Taken) -> None:
+        """Fetch what the messages of a turn await, which is not taken yet, and note it with them.
+
+        Raises Interrupted and DatabaseAway; then the turn comes back and goes on.
+        """
+        for said in taken.messages:
+            if said.awaited:
+                self._settle(context, taken.turn, said)
+
+    def _settle(self, context: JobContext, turn: Turn, said: Said) -> None:
+        found = [self._got(turn, one, context.interrupt) for one in said.awaited]
+        files = [one for one in found if isinstance(one, Attached)]
+        lost = [one for one in found if isinstance(one, str)]
+        context.failpoints.hit("files.fetch.after")
+        change: dict[str, Any] = {}
+        if all_files := [asdict(file) for file in (*said.files, *files)]:
+            change[FILES] = all_files
+        if unread := [*said.unread, *lost]:
+            change[UNREAD] = unread
+        with context.database.transaction() as work:
+            addresses.lock_by_id(work, turn.conversation_id)
+            context.guard(work)
+            if not chat.attach(work, turn.conversation_id, said.seq, change):
+                # It was withdrawn meanwhile.
+                return
+            if said.outside:
+                turns.taint(work, turn.id)
+                taints.mark(work, self._touched(turn, files))
+            if lost:
+                chat.add(work, turn.conversation_id, _notice(turn, lost))
+
+    def _got(self, turn: Turn, awaited: Awaited, interrupt: Interrupt) -> Attached | str:
+        """Return the file as it is stored, or what cannot be had and why."""
+        try:
+            data = self._fetched(awaited, interrupt)
+            return self._stored(turn, awaited, data)
+        except (NotFetched, ToolError) as error:
+            _log.warning("a file is not taken", account=awaited.account, reason=str(error))
+            return f"the file {awaited.name or 'without a name'} ({error})"
+
+    def _stored(self, turn: Turn, awaited: Awaited, data: bytes) -> Attached:
+        mime = _mime(data, awaited.mime)
+        blob = self._put(data, mime)
+        name = inbox.file_name(awaited.name, mime, blob)
+        try:
+            path = inbox.put(self._workspace(turn.agent), name, data)
+        except ToolError:
+            if mime not in SHOWN:
+                raise
+            # The model sees it all the same.
+            return Attached(blob, mime, awaited.name or None, len(data))
+        return Attached(blob, mime, awaited.name or None, len(data), path)
+
+    def _fetched(self, awaited: Awaited, interrupt: Interrupt) -> bytes:
+        if awaited.size is not None and awaited.size > MOST_BYTES:
+            raise NotFetched(_TOO_LARGE)
+        line = self._line(awaited.account)
+        file = RemoteFile(awaited.name, awaited.mime, awaited.size, awaited.handle)
+        for pause in self._pauses:
+            try:
+                return _read(line, file, interrupt)
+            except NotFetched as error:
+                wait = max(pause, error.retry_after or 0.0)
+                if not error.retryable or wait > _LONGEST_PAUSE:
+                    raise
+            interrupt.wait(wait)
+            interrupt.check()
+        return _read(line, file, interrupt)
+
+    def _line(self, account: str) -> Line:
+        try:
+            line = self._channels.line(account)
+        except ConfigurationError as error:
+            raise NotFetched("its account is not set up any more") from error
+        if line is None:
+            raise NotFetched("its account is not set up any more")
+        return line
+
+    def _touched(self, turn: Turn, files: Sequence[Attached]) -> Touched:
+        workspace = self._workspace(turn.agent)
+        paths = [str(workspace / file.path) for file in files if file.path is not None]
+        return Touched(turn.agent, turn.id, paths)
+
+
+def _read(line: Line, file: RemoteFile, interrupt: Interrupt) -> bytes:
+    pieces, size = [], 0
+    for piece in line.adapter.fetch(file, MOST_BYTES):
+        interrupt.check()
+        size += len(piece)
+        if size > MOST_BYTES:
+            raise NotFetched(_TOO_LARGE)
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def _mime(data: bytes, declared: str) -> str:
+    """Return what a file is; what its bytes do not say, its platform says of it."""
+    found = sniff(data)
+    if found is not None:
+        return found
+    named = declared.partition(";")[0].strip().lower()
+    # What is called an image and is none would be refused with the whole conversation.
+    return named if _MIME.fullmatch(named) and named not in SHOWN else _UNKNOWN
+
+
+def _notice(turn: Turn, lost: Sequence[str]) -> NewChatMessage:
+    said = _LOST.format(what="; ".join(lost))
+    # Not of the turn: a notice of that would be its end.
+    return NewChatMessage(Author.SYSTEM, said, ChatState.SENT, ChatKind.NOTICE, target=turn.target)

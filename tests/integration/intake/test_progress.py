@@ -1,0 +1,245 @@
+"""What people see of a turn that takes long: one message that the answer takes away (K41, K85)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from habakkuk.channels.contract import Feature, NotSent
+from habakkuk.channels.messages import OutboundMessage, Reaction, Receipt
+from habakkuk.channels.webhook.adapter import WebhookAdapter
+from habakkuk.delivery import progress
+from tests.fakes.stack import Points, until
+from tests.integration.intake.conftest import Rooms
+
+_LONG = '[[tool look {"seconds": 0.6}]] ' * 3 + "[[next]] [[tool look {}]] work"
+_ANSWER = "results: " + " | ".join(["all is well"] * 4)
+_ENDLESS = '[[tool look {"seconds": 20}]] work'
+
+
+class Wall:
+    """The messages of progress that stand on the platform, and all that happened to them."""
+
+    def __init__(self) -> None:
+        self.standing: dict[str, str] = {}
+        self.happened: list[tuple[str, str]] = []
+        self.refusals: list[NotSent] = []
+        self.reactions: list[Reaction | None] = []
+        self._lock = threading.Lock()
+
+    def draft(self, chat: str, thread: str, reply_to: str | None, text: str) -> str:
+        assert (chat, thread) == ("room", "")
+        with self._lock:
+            made = f"d{len(self.happened)}"
+            self.standing[made] = text
+            self.happened.append(("draft", text))
+        return made
+
+    def redraft(self, chat: str, draft: str, text: str) -> None:
+        with self._lock:
+            self.happened.append(("redraft", text))
+            if self.refusals:
+                raise self.refusals.pop(0)
+            if draft in self.standing:
+                self.standing[draft] = text
+
+    def undraft(self, chat: str, draft: str) -> None:
+        with self._lock:
+            self.happened.append(("undraft", ""))
+            self.standing.pop(draft, None)
+
+    def react(self, chat: str, message: str, now: Reaction | None, before: Any) -> None:
+        self.reactions.append(now)
+
+    def did(self, what: str) -> int:
+        return sum(name == what for name, _ in list(self.happened))
+
+
+@pytest.fixture
+def wall(monkeypatch: pytest.MonkeyPatch) -> Wall:
+    monkeypatch.setattr(progress, "_DRAFT_SECONDS", 0.2)
+    monkeypatch.setattr(progress, "_EDIT_SECONDS", 0.1)
+    monkeypatch.setattr(progress, "_LOOK_SECONDS", 0.02)
+    made = Wall()
+    for name in ("draft", "redraft", "undraft", "react"):
+        monkeypatch.setattr(WebhookAdapter, name, getattr(made, name))
+    return made
+
+
+@pytest.fixture
+def can(monkeypatch: pytest.MonkeyPatch) -> Callable[[Feature], None]:
+    def make(feature: Feature) -> None:
+        facts = WebhookAdapter.manifest
+        made = replace(facts, features=facts.features | {feature})
+        monkeypatch.setattr(WebhookAdapter, "manifest", made)
+
+    return make
+
+
+Can = Callable[[Feature], None]
+
+
+def test_a_long_turn_shows_what_it_does_until_its_answer_comes(
+    rooms: Rooms, wall: Wall, can: Can
+) -> None:
+    room = rooms()
+    can(Feature.DRAFTS)
+    room.stack.start()
+    room.say(_LONG)
+    until(lambda: wall.standing)
+    assert room.told(1) == [_ANSWER]
+    until(lambda: not wall.standing)
+    assert wall.did("draft") == wall.did("undraft") == 1
+    assert wall.happened[-1] == ("undraft", "")
+    assert all(text.startswith("Working…") for _, text in wall.happened[:-1])
+    assert "\n• look" in wall.happened[-2][1]
+    assert [turn.draft for turn in room.rows("turns")] == [None]
+
+
+def test_a_short_turn_shows_nothing(rooms: Rooms, wall: Wall, can: Can) -> None:
+    room = rooms()
+    can(Feature.DRAFTS)
+    room.stack.start()
+    room.say("hello")
+    room.told(1)
+    assert wall.happened == []
+
+
+def test_it_is_off_where_the_account_says_so(rooms: Rooms, wall: Wall, can: Can) -> None:
+    room = rooms(options="progress: off")
+    can(Feature.DRAFTS)
+    room.stack.start()
+    room.say(_LONG)
+    room.told(1)
+    assert wall.happened == []
+
+
+def test_a_stopped_turn_takes_it_away_too(rooms: Rooms, wall: Wall, can: Can) -> None:
+    room = rooms()
+    can(Feature.DRAFTS)
+    room.stack.start()
+    room.say(_ENDLESS)
+    until(lambda: wall.standing)
+    room.say("/stop")
+    until(lambda: wall.did("undraft"))
+    assert wall.standing == {}
+
+
+def test_a_turn_that_runs_again_edits_the_same(rooms: Rooms, wall: Wall, can: Can) -> None:
+    room = rooms()
+    can(Feature.DRAFTS)
+    points = Points({"turn.append.after": 2})
+    room.stack.start(points)
+    room.say(_LONG)
+    until(lambda: points.passed.count("turn.append.after") >= 2)
+    until(lambda: [turn.draft for turn in room.rows("turns")] != [None])
+    room.stack.stop()
+    room.stack.free_all()
+    room.stack.start()
+    room.told(1)
+    until(lambda: not wall.standing)
+    assert wall.did("draft") == 1
+
+
+def test_a_death_between_posting_and_noting_leaves_one_and_the_answer_comes(
+    rooms: Rooms, wall: Wall, can: Can, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No platform can be asked for it: the one window in which one stays."""
+    room = rooms()
+    can(Feature.DRAFTS)
+    signs: Any = room.stack.container.signs
+    monkeypatch.setattr(signs._progress, "_failpoints", Points({"draft.post.after": 1}))
+    room.stack.start()
+    room.say(_LONG)
+    assert room.told(1) == [_ANSWER]
+    until(lambda: wall.did("draft") == wall.did("undraft") + 1)
+    assert len(wall.standing) == 1
+
+
+def test_a_wait_that_the_platform_asks_for_is_kept(rooms: Rooms, wall: Wall, can: Can) -> None:
+    """And the answer gets through all the same (K41)."""
+    room = rooms()
+    can(Feature.DRAFTS)
+    wall.refusals = [NotSent("slow down", retryable=True, retry_after=600)]
+    room.stack.start()
+    room.say(_LONG.replace("0.6", "1"))
+    assert room.told(1) == [_ANSWER]
+    assert wall.did("redraft") <= 1
+
+
+def test_no_answer_waits_for_a_draft_that_does_not_go(
+    rooms: Rooms, wall: Wall, can: Can, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise NotSent("not now", retryable=True)
+
+    room = rooms()
+    can(Feature.DRAFTS)
+    monkeypatch.setattr(WebhookAdapter, "undraft", refuse)
+    room.stack.start()
+    room.say(_LONG)
+    assert room.told(1) == [_ANSWER]
+
+
+def test_an_answer_that_comes_while_it_is_posted_leaves_none(
+    rooms: Rooms, wall: Wall, can: Can, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The platform takes long over the draft; the answer does not know of it."""
+    room = rooms()
+    can(Feature.DRAFTS)
+    answered = threading.Event()
+    send = WebhookAdapter.send
+
+    def slowly(*asked: Any) -> str:
+        assert answered.wait(30)
+        return wall.draft(*asked)
+
+    def sent(adapter: WebhookAdapter, message: OutboundMessage) -> Receipt:
+        receipt = send(adapter, message)
+        answered.set()
+        return receipt
+
+    monkeypatch.setattr(WebhookAdapter, "draft", lambda _, *asked: slowly(*asked))
+    monkeypatch.setattr(WebhookAdapter, "send", sent)
+    room.stack.start()
+    room.say(_LONG)
+    until(lambda: wall.did("undraft"))
+    assert wall.standing == {}
+
+
+def test_without_drafts_one_notice_says_that_it_still_works(
+    rooms: Rooms, wall: Wall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "_NOTICE_SECONDS", 0.2)
+    room = rooms()
+    room.stack.start()
+    room.say(_LONG)
+    assert room.told(2) == ["I am still working on this.", _ANSWER]
+
+
+def test_nobody_is_told_that_while_a_person_is_asked(
+    rooms: Rooms, wall: Wall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "_NOTICE_SECONDS", 0.2)
+    room = rooms()
+    room.stack.start()
+    asked = '[[tool clarify {"questions": [{"question": "Which one?"}]}]]'
+    room.say(f"{asked} go")
+    assert "Which one?" in room.told(1)[0]
+    room.stack.read_questions()
+    room.say("tea")
+    room.told(2)
+    assert not any("still working" in said for said in room.texts())
+
+
+def test_a_message_gets_its_reactions(rooms: Rooms, wall: Wall, can: Can) -> None:
+    room = rooms(options="reactions: true")
+    can(Feature.REACTIONS)
+    room.stack.start()
+    room.heard(room.say("hello"))
+    until(lambda: wall.reactions[-1:] == [Reaction.DONE])
+    assert set(wall.reactions) <= {Reaction.WORKING, Reaction.DONE}

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict
 
 from habakkuk.channels.messages import (
     Event,
+    OfferedCommand,
     OutboundMessage,
     Press,
     RawRequest,
@@ -73,8 +74,8 @@ class Certainty(StrEnum):
 class Feature(StrEnum):
     """What a platform can do beside taking text.
 
-    BUTTONS, FILES and POLLS: `send` takes messages that have them. TYPING, REACTIONS (`react`) and
-    DRAFTS (`draft`, `redraft`, `undraft`): the adapter has these methods.
+    BUTTONS, FILES and POLLS: `send` takes messages that have them. TYPING, REACTIONS (`react`),
+    DRAFTS (`draft`, `redraft`, `undraft`) and COMMANDS (`offer`): the adapter has these methods.
     """
 
     TYPING = "typing"
@@ -83,6 +84,7 @@ class Feature(StrEnum):
     POLLS = "polls"
     REACTIONS = "reactions"
     DRAFTS = "drafts"
+    COMMANDS = "commands"
 
 
 @dataclass(frozen=True)
@@ -238,6 +240,17 @@ class ChannelAdapter(ABC, Generic[SettingsT]):
     def undraft(self, chat: str, draft: str) -> None:
         """Take it away; what is gone already is no error. Raises NotSent."""
         raise NotImplementedError(f"{self.manifest.name} has no drafts")
+
+    def offer(self, commands: Sequence[OfferedCommand]) -> None:
+        """Have the platform's own list show these commands and no others. Raises NotSent."""
+        raise NotImplementedError(f"{self.manifest.name} has no list of commands")
+
+    def connect(self, url: str) -> bool:  # noqa: ARG002 - for those that can be told
+        """Have the platform bring messages to this address; False: a person has to tell it.
+
+        Raises NotSent.
+        """
+        return False
 
     @property
     def file_limit(self) -> int:

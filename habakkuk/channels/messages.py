@@ -140,6 +140,14 @@ class Poll:
     multiple: bool = False
 
 
+@dataclass(frozen=True)
+class OfferedCommand:
+    """A command for a platform's own list; `name` without its slash, `help` one sentence."""
+
+    name: str
+    help: str
+
+
 class Reaction(StrEnum):
     """What stands at a person's message about its turn; each is one emoji everywhere."""
 

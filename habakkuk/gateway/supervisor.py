@@ -29,6 +29,7 @@ from habakkuk.core.log import get_logger
 from habakkuk.db.engine import Database, DatabaseAway
 from habakkuk.gateway.health import ALIVE, STATUS, SUPERVISOR, State
 from habakkuk.gateway.intake import Intake
+from habakkuk.gateway.offers import offer
 from habakkuk.gateway.store import cursors
 from habakkuk.gateway.types import Cursor
 from habakkuk.jobs.loop import Loop
@@ -150,6 +151,7 @@ class _Account:
         self._door = _Door(self._parts, line, poller.silence)
         began = self._began = time.time()
         self._change(State.LISTENING, "")
+        self._offer(line)
         try:
             self._run(poller, interrupt)
             reason, wanted = "the connection ended", None
@@ -165,6 +167,13 @@ class _Account:
         pause = max(min(_SHORTEST * 2**self._failures, _LONGEST), wanted or 0.0)
         self._failures += 1
         return self._pause(State.DOWN, reason, pause)
+
+    def _offer(self, line: Line) -> None:
+        """Tell the platform its commands: it listens without, too."""
+        try:
+            offer(self._parts.database, line)
+        except (ChannelError, DatabaseAway) as error:
+            _log.warning("commands are not offered", account=self.name, reason=str(error))
 
     def _run(self, poller: ChannelPoller, interrupt: Interrupt) -> None:
         assert self._door is not None  # noqa: S101 - made before

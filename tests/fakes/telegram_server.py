@@ -10,6 +10,7 @@ order, make it do something else than take the message.
 from __future__ import annotations
 
 import json
+import re
 import socket
 import threading
 from collections import defaultdict, deque
@@ -174,6 +175,20 @@ class TelegramServer:
 
     def _setWebhook(self, asked: Mapping[str, Any]) -> Any:
         self.webhook = asked["url"]
+        if re.fullmatch(r"[A-Za-z0-9_-]{1,256}", asked.get("secret_token", "x")) is None:
+            raise Refusal(400, "Bad Request: secret token contains unallowed characters")
+        return True
+
+    def _setMyCommands(self, asked: Mapping[str, Any]) -> Any:
+        """https://core.telegram.org/bots/api#botcommand."""
+        commands = asked["commands"]
+        for one in commands:
+            if re.fullmatch(r"[a-z0-9_]{1,32}", one["command"]) is None:
+                raise Refusal(400, "Bad Request: BOT_COMMAND_INVALID")
+            if not 1 <= len(one["description"]) <= 256:
+                raise Refusal(400, "Bad Request: BOT_COMMAND_DESCRIPTION_INVALID")
+        if len(commands) > 100:
+            raise Refusal(400, "Bad Request: BOT_COMMANDS_TOO_MUCH")
         return True
 
     def _deleteWebhook(self, asked: Mapping[str, Any]) -> Any:

@@ -50,6 +50,34 @@ def try_one(name: str) -> None:
         click.echo(f"{visible(name)}: {visible(line.adapter.check())}")
 
 
+@command.command("setup")
+@click.argument("name")
+def set_up(name: str) -> None:
+    """Tell a platform what it has to know: the commands, and where to bring messages."""
+    from habakkuk.core.errors import NotFound  # noqa: PLC0415 - not for --help
+    from habakkuk.gateway.offers import offer  # noqa: PLC0415 - not for --help
+
+    with opened() as container:
+        line = container.channels.line(name)
+        if line is None:
+            known = ", ".join(container.channels.names) or "none"
+            raise NotFound(f"there is no account {name!r}; the accounts are: {known}")
+        done = ["its list of commands"] if offer(container.database, line, again=True) else []
+        public = container.settings.config.public_url
+        brought = name not in container.channels.polled
+        if brought and public and line.adapter.connect(f"{public.rstrip('/')}/channels/{name}"):
+            done.append("where to bring messages")
+    if done:
+        click.echo(f"{visible(name)} was told {' and '.join(done)}.")
+    elif brought and not public:
+        click.echo("Set public_url, the address behind the proxy; then say it again.")
+    else:
+        click.echo(
+            f"There is nothing to tell by itself; docs/channels/{line.channel}.md says what"
+            " to click."
+        )
+
+
 @command.command("restart")
 @click.argument("name")
 def restart(name: str) -> None:

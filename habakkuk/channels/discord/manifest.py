@@ -41,6 +41,6 @@ MANIFEST = Manifest(
     limit=2000,
     unit=Unit.UTF16,
     certainty=Certainty.READ_BACK,
-    features=frozenset(Feature),
+    features=frozenset(Feature) - {Feature.COMMANDS},
     file_limit=_FILE_BYTES,
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from telegram import ReactionTypeEmoji
+from telegram import BotCommand, ReactionTypeEmoji
 
 from habakkuk.channels.contract import (
     Account,
@@ -21,6 +21,7 @@ from habakkuk.channels.contract import (
 )
 from habakkuk.channels.messages import (
     Event,
+    OfferedCommand,
     OutboundMessage,
     Press,
     RawRequest,
@@ -63,6 +64,8 @@ _UPLOAD_SECONDS = 120.0
 _LARGEST_FETCHED = 20_000_000
 # Far less than what such a server takes: a file is held in memory while it is sent.
 _LARGEST_OWN = 100_000_000
+# https://core.telegram.org/bots/api#setmycommands and #botcommand
+_MOST_COMMANDS, _LONGEST_HELP = 100, 256
 _TOO_LARGE = "Telegram hands files of at most {most} out to bots"
 
 
@@ -99,6 +102,20 @@ class TelegramAdapter(ChannelAdapter[TelegramSettings]):
         except Lost as lost:
             raise NotSent(lost.why, retryable=True) from None
         return f"@{me.username}"
+
+    def offer(self, commands: Sequence[OfferedCommand]) -> None:
+        """Fill the menu beside the box of every chat with the bot."""
+        shown = [BotCommand(one.name, shorten(one.help, _LONGEST_HELP)) for one in commands]
+        self._settled(lambda bot: bot.set_my_commands(shown[:_MOST_COMMANDS]))
+
+    def connect(self, url: str) -> bool:
+        """Set the webhook with its secret; what waits at Telegram is brought there."""
+        if self._secret is None:
+            return False
+        secret = self._secret.decode()
+        kinds = list(wire.KINDS)
+        self._settled(lambda bot: bot.set_webhook(url, allowed_updates=kinds, secret_token=secret))
+        return True
 
     def verify(self, request: RawRequest) -> None:
         """Compare the secret that Telegram was told with its webhook."""

@@ -1,4 +1,4 @@
-"""One app in one workspace: its requests read, its messages sent."""
+"""One app in its workspaces: its requests read, its messages sent."""
 
 from __future__ import annotations
 

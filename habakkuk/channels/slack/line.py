@@ -77,7 +77,13 @@ class Line(BaseSocketModeClient):
             # The address is a secret for as long as it is good.
             reason = f"the line to Slack could not be opened ({type(error).__name__})"
             raise ChannelError(reason, retryable=True) from None
+        self._leave()
         self._now, self._before = opened, self._now
+
+    def renew(self) -> None:
+        """Open the next line when the one that was read last is to end, and is the newest."""
+        if self._read is self._now:
+            self.connect()
 
     def read(self, seconds: float) -> Mapping[str, Any] | None:
         """Return what came on the older line, then on this one; None when nothing did.

@@ -128,7 +128,7 @@ class _Listening:
                 raise Unusable(_SWITCHED_OFF)
             # Slack renews its lines every few hours: the next stands before this one is left.
             with _naming("app_token_env"):
-                self._line.connect()
+                self._line.renew()
             return
         request = SocketModeRequest.from_dict(dict(told))
         if request is not None:

@@ -25,7 +25,8 @@ _LATE, _LATE_SECONDS = 0.2, 0.4
 def run(plan: Plan, progress: Progress) -> Result:
     """Run the drill at Slack."""
     with SlackServer(_RETRIES) as server:
-        return people.run(plan, progress, _Slack(server, plan.seed))
+        stage = _Slack(server, plan.seed)
+        return people.run(plan, progress, stage, lambda: bool(server.socket.lines))
 
 
 class _Slack:

@@ -81,10 +81,12 @@ def test_a_mention_that_comes_as_two_events_is_one_message(
 def test_what_slack_renews_is_renewed_without_a_gap(slack: SlackServer, start: Start) -> None:
     running = start()
     until(lambda: slack.socket.lines)
-    slack.socket.say(type="disconnect", reason="refresh_requested", debug_info={})
+    for reason in ("warning", "refresh_requested"):
+        slack.socket.say(type="disconnect", reason=reason, debug_info={})
     until(lambda: slack.socket.opened == 2 and len(slack.socket.lines) == 1)
     slack.says("after")
     until(lambda: running.desk.texts == ["after"])
+    assert slack.socket.opened == 2
 
 
 def test_a_line_that_breaks_is_left_to_the_supervisor(slack: SlackServer, start: Start) -> None:

@@ -16,6 +16,7 @@ from habakkuk.channels.slack.client import Client, Lost, Refused, part
 _PIECE = 65_536
 _OK = 200
 _HTML = "text/html"
+_TOO_LARGE = "the file has more than {limit:,} bytes"
 _SCOPE = "Slack shows a page instead of the file: the app lacks the scope files:read"
 
 
@@ -53,6 +54,8 @@ def _brought(client: Client, file: OutboundFile) -> str:
 
 def fetch(client: Client, file: RemoteFile, limit: int) -> Iterator[bytes]:
     """Yield a file, which is asked for by its id: its address may have changed."""
+    if file.size is not None and file.size > limit:
+        raise NotFetched(_TOO_LARGE.format(limit=limit))
     try:
         told = part(client.files_info(file=str(file.handle["id"])).data, "file")
         url = told.get("url_private_download") or told.get("url_private")
@@ -69,6 +72,6 @@ def fetch(client: Client, file: RemoteFile, limit: int) -> Iterator[bytes]:
     if found.content_type.startswith(_HTML) and file.mime != _HTML:
         raise NotFetched(_SCOPE)
     if found.cut:
-        raise NotFetched(f"the file has more than {limit:,} bytes")
+        raise NotFetched(_TOO_LARGE.format(limit=limit))
     for start in range(0, len(found.body), _PIECE):
         yield found.body[start : start + _PIECE]

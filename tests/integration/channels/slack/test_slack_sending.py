@@ -293,9 +293,12 @@ def test_a_file_that_came_is_fetched_with_the_token(slack: SlackServer) -> None:
     assert b"".join(app(slack).fetch(_kept(slack, body), 10**6)) == body
 
 
-def test_a_file_that_is_longer_than_allowed_is_not_fetched(slack: SlackServer) -> None:
+@pytest.mark.parametrize("told", [True, False])
+def test_a_file_that_is_longer_than_allowed_is_not_fetched(slack: SlackServer, told: bool) -> None:
+    file = _kept(slack, b"x" * 1001)
     with pytest.raises(NotFetched, match="more than 1,000 bytes"):
-        list(app(slack).fetch(_kept(slack, b"x" * 1001), 1000))
+        list(app(slack).fetch(file if told else replace(file, size=None), 1000))
+    assert bool(slack.called("files.info")) is not told
 
 
 def test_a_page_in_place_of_a_file_names_the_scope(slack: SlackServer) -> None:

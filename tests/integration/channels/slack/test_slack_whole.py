@@ -18,7 +18,7 @@ from tests.fakes.stack import Stack, until
 _ACCOUNT = """
 channels:
   sl: {{type: slack, bot_token_env: SLB, app_token_env: SLA, api_url: "{url}",
-    allow_from: ["U42"], messages_per_minute: null}}
+    allow_from: ["U42"], messages_per_minute: null, reactions: true}}
 """
 
 
@@ -98,6 +98,18 @@ def test_a_question_is_answered_by_its_button(house: Stack, slack: SlackServer) 
         until(lambda: len(slack.shown) == 2)
     assert "Answered: soup" in question.text
     assert not any(one["type"] == "actions" for one in question.asked["blocks"])
+
+
+def test_a_file_that_came_is_read_and_its_message_marked(house: Stack, slack: SlackServer) -> None:
+    told = {"id": "F7", "name": "notes.txt", "size": 5, "mimetype": "text/plain", "mode": "hosted"}
+    slack.files["F7"], slack.contents["F7"] = told, b"tea!\n"
+    house.start()
+    with _listening(house, slack):
+        message = slack.says("what is this?", subtype="file_share", files=[told])
+        until(lambda: slack.shown)
+        until(lambda: slack.reactions["D1", message["ts"]] == ["+1"])
+    (found,) = house.home.glob("agents/*/workspace/inbox/notes-*.txt")
+    assert found.read_bytes() == b"tea!\n"
 
 
 def test_each_is_answered_once_through_waits_and_breaks(house: Stack, slack: SlackServer) -> None:

@@ -61,6 +61,8 @@ class SlackSocket:
         self.lines: list[ServerConnection] = []
         self.opened = 0
         self.tickets: set[str] = set()
+        # Told instead of this server's.
+        self.address = ""
         self.pending: list[Envelope] = []
         self.brought: list[Envelope] = []
         # What was acknowledged too late or never while its line stood.
@@ -94,7 +96,7 @@ class SlackSocket:
         made = uuid.uuid4().hex
         with self.changed:
             self.tickets.add(made)
-        return f"ws://127.0.0.1:{self._port}/link/?ticket={made}&app_id=A1"
+        return self.address or f"ws://127.0.0.1:{self._port}/link/?ticket={made}&app_id=A1"
 
     def put(self, kind: str, payload: Mapping[str, Any], delay: float = 0.0) -> None:
         """Bring something as soon as there is a line, after `delay` seconds."""

@@ -244,3 +244,12 @@ def test_one_line_serves_every_workspace(slack: SlackServer) -> None:
     until(lambda: "missed" in desk.texts)
     second.stop()
     assert {(one.chat, one.sender) for one in desk.events} == {("T0000002/D1", "T0000002/U42")}
+
+
+def test_an_address_that_leads_nowhere_is_told_without_it(slack: SlackServer) -> None:
+    """It opens the line for whoever has it."""
+    slack.socket.address = "ws://127.0.0.1:1/link/?ticket=a-secret-of-its-own"
+    ended = listening(app(slack)).end()
+    assert isinstance(ended, ChannelError)
+    assert ended.retryable
+    assert "a-secret" not in str(ended)

@@ -60,6 +60,17 @@ class EmailAdapter(ChannelAdapter[EmailSettings]):
         named = f"{self.settings.imap_host.lower()} {self.settings.user}"
         return hashlib.sha256(named.encode()).hexdigest()[:16]
 
+    @property
+    def concern(self) -> tuple[str, str] | None:
+        """What holds of senders that nobody checks."""
+        name = self.account.name
+        if not self.settings.check_sender:
+            return "anybody can write as anybody", f"check senders: channels.{name}.check_sender"
+        if self.settings.checker is None:
+            advice = f"`habakkuk channels test {name}` says what to write"
+            return f"no mail is read without channels.{name}.trusted_authserv", advice
+        return None
+
     @cached_property
     def reader(self) -> Reader:
         """What reads the mails of this account."""

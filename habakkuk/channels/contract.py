@@ -277,6 +277,11 @@ class ChannelAdapter(ABC, Generic[SettingsT]):
         """Whether answers can be sent at all: without, nobody can be asked either."""
         return True
 
+    @property
+    def concern(self) -> tuple[str, str] | None:
+        """What whoever runs this should know of the account's settings, and what to do about it."""
+        return None
+
     def check(self) -> str:
         """Ask the platform who this account is, and say it in a few words. Raises ChannelError."""
         return self.manifest.title

@@ -28,6 +28,8 @@ def _account(channels: Channels, title: str, name: str, *, allowed: int) -> Find
         line = channels.line(name)
     except ConfigurationError as error:
         return fail(title, str(error), "the account takes no messages until then")
+    if line is not None and line.adapter.concern is not None:
+        return warn(title, *line.adapter.concern)
     if line is None or not allowed:
         if line is not None and line.adapter.manifest.pairs:
             return ok(title, "nobody in allow_from; strangers are told a code for habakkuk pair")

@@ -91,7 +91,6 @@ class SmtpServer:
         # Addresses that are refused for ever, and whether it knows ones beyond ASCII.
         self.closed: set[str] = set()
         self.international = True
-        self._plan: Plan | None = None
         self._lock = threading.Lock()
         self._tls = tls
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -113,27 +112,22 @@ class SmtpServer:
 
     # What the protocol asks for.
 
-    def begins(self) -> None:
-        """Take the plan of the next mail."""
+    def next_plan(self) -> Plan | None:
+        """Return what is to happen to the next mail."""
         with self._lock:
-            self._plan = self.plans.popleft() if self.plans else None
+            return self.plans.popleft() if self.plans else None
 
-    def planned(self, step: Step) -> Plan | None:
-        """Return what is to happen at a step, if anything is."""
-        return self._plan if self._plan is not None and self._plan.at == step else None
-
-    def arrives(self, envelope: Envelope) -> None:
-        """Judge and keep a mail."""
+    def arrives(self, envelope: Envelope, *, shown: bool) -> None:
+        """Judge and keep a mail; `shown`: people get it."""
         content = envelope.content
         assert isinstance(content, bytes)
         mail = message_from_bytes(content, policy=policy.default)
-        shown = Shown(str(envelope.mail_from), ",".join(envelope.rcpt_tos), mail, content)
-        self.faults += _faults(shown)
-        plan = self.planned("dot")
+        arrived = Shown(str(envelope.mail_from), ",".join(envelope.rcpt_tos), mail, content)
         with self._lock:
-            self.posts.append(shown)
-            if plan is None or plan.take:
-                self.shown.append(shown)
+            self.faults += _faults(arrived)
+            self.posts.append(arrived)
+            if shown:
+                self.shown.append(arrived)
 
     def signs_in(self, _server: Any, _session: Any, _envelope: Any, _how: str, told: Any) -> Any:
         """Check user and password."""
@@ -155,13 +149,18 @@ class _Protocol(SMTP):
             auth_require_tls=False,
             authenticator=server.signs_in,
         )
-        self._server = server
+        # Of the mail that is on its way over this line.
+        self.plan: Plan | None = None
+
+    def planned(self, step: Step) -> Plan | None:
+        """Return what is to happen at a step, if anything is."""
+        return self.plan if self.plan is not None and self.plan.at == step else None
 
     async def smtp_DATA(self, arg: str) -> None:
-        if self._server.planned("data") is not None:
-            await _carried_out(self, self._server.planned("data"))
+        if self.planned("data") is not None:
+            await _carried_out(self, self.planned("data"))
             return
-        if self._server.planned("middle") is not None:
+        if self.planned("middle") is not None:
             await self.push("354 go on")
             await self._reader.readuntil(b"\r\n")
             _abort(self)
@@ -176,29 +175,40 @@ class _Handler:
         self._server = server
 
     async def handle_MAIL(
-        self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
+        self,
+        server: _Protocol,
+        session: Session,
+        envelope: Envelope,
+        address: str,
+        options: list[str],
     ) -> str:
         if not session.authenticated:
             return "530 5.7.0 Authentication required"
-        self._server.begins()
+        server.plan = self._server.next_plan()
         envelope.mail_from = address
         envelope.mail_options.extend(options)
-        return await _carried_out(server, self._server.planned("mail"), push=False) or "250 OK"
+        return await _carried_out(server, server.planned("mail"), push=False) or "250 OK"
 
     async def handle_RCPT(
-        self, server: SMTP, _session: Session, envelope: Envelope, address: str, _options: list[str]
+        self,
+        server: _Protocol,
+        _session: Session,
+        envelope: Envelope,
+        address: str,
+        _options: list[str],
     ) -> str:
         if address in self._server.closed:
             return "550 5.1.1 no such mailbox"
-        refused = await _carried_out(server, self._server.planned("rcpt"), push=False)
+        refused = await _carried_out(server, server.planned("rcpt"), push=False)
         if refused is not None:
             return refused
         envelope.rcpt_tos.append(address)
         return "250 OK"
 
-    async def handle_DATA(self, server: SMTP, _session: Session, envelope: Envelope) -> str:
-        self._server.arrives(envelope)
-        return await _carried_out(server, self._server.planned("dot"), push=False) or "250 OK"
+    async def handle_DATA(self, server: _Protocol, _session: Session, envelope: Envelope) -> str:
+        plan = server.planned("dot")
+        self._server.arrives(envelope, shown=plan is None or plan.take)
+        return await _carried_out(server, server.planned("dot"), push=False) or "250 OK"
 
 
 async def _carried_out(server: SMTP, plan: Plan | None, *, push: bool = True) -> str | None:

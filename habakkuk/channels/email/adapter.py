@@ -30,8 +30,8 @@ from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.outside import OutsideHttp
 
 _NO_WEBHOOKS = "this account fetches its mail and takes no webhooks"
-# A password in IMAP's and SMTP's command lines.
-_PASSWORD = re.compile(r"[^\x00-\x1f\x7f]{1,500}")
+# What both servers take in the ways to sign in that all of them have.
+_PASSWORD = re.compile(r"[ -~]{1,500}")
 
 
 class EmailAdapter(ChannelAdapter[EmailSettings]):
@@ -46,7 +46,8 @@ class EmailAdapter(ChannelAdapter[EmailSettings]):
         place = f"channels.{account.name}"
         if _PASSWORD.fullmatch(self.password) is None:
             raise ConfigurationError(
-                f"{place}.password_env: {settings.password_env} holds more than a line"
+                f"{place}.password_env: {settings.password_env} holds more than letters, digits"
+                " and signs of ASCII"
             )
         address = normalised(settings.address)
         if address is None:
@@ -56,9 +57,21 @@ class EmailAdapter(ChannelAdapter[EmailSettings]):
 
     @property
     def identity(self) -> str:
-        """A digest of server and user."""
-        named = f"{self.settings.imap_host.lower()} {self.settings.user}"
+        """A digest of server, user and mailbox: others of theirs may be accounts as well."""
+        settings = self.settings
+        named = f"{settings.imap_host.lower()} {settings.user} {settings.mailbox}"
         return hashlib.sha256(named.encode()).hexdigest()[:16]
+
+    @property
+    def concern(self) -> tuple[str, str] | None:
+        """What holds of senders that nobody checks."""
+        name = self.account.name
+        if not self.settings.check_sender:
+            return "anybody can write as anybody", f"check senders: channels.{name}.check_sender"
+        if self.settings.checker is None:
+            advice = f"`habakkuk channels test {name}` says what to write"
+            return f"no mail is read without channels.{name}.trusted_authserv", advice
+        return None
 
     @cached_property
     def reader(self) -> Reader:

@@ -29,6 +29,15 @@ _MACHINES = re.compile(
     r"([+._-].*)?|.*[+._-](do[._-]?not|no)[._-]?reply"
 )
 
+# What programs for mail set before the subject when somebody is away; some say it nowhere else.
+_AWAY = re.compile(
+    r"(auto(matic|mated)?[- ]?(reply|response)|out of (the )?office|automatische antwort"
+    r"|abwesenheitsnotiz|réponse automatique|respuesta automática|resposta automática"
+    r"|risposta automatica|automatisch antwoord|autosvar|автоответ|自动回复|自動回覆|自動返信"
+    r"|자동 회신)\b",
+    re.IGNORECASE,
+)
+
 
 def is_automatic(mail: Message, sender: str) -> bool:
     """Tell whether nobody sits where this came from."""
@@ -36,6 +45,8 @@ def is_automatic(mail: Message, sender: str) -> bool:
     if said not in {"", "no"} or headers.first(mail, "precedence").strip() in _BULK:
         return True
     if any(mark in mail for mark in _MARKS) or mail.get_content_type() in _REPORTS:
+        return True
+    if _AWAY.match(headers.decoded(mail, "subject")):
         return True
     paths = headers.raw(mail, "return-path")
     return (bool(paths) and paths[0] == "<>") or _is_machine(sender)

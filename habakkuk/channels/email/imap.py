@@ -176,10 +176,7 @@ def _connected(settings: EmailSettings) -> BaseMailBox:
 
 def _sign_in(box: BaseMailBox, settings: EmailSettings, password: str) -> None:
     try:
-        if (settings.user + password).isascii():
-            box.login(settings.user, password, initial_folder=None)
-        else:
-            box.login_utf8(settings.user, password, initial_folder=None)
+        box.login(settings.user, password, initial_folder=None)
     except MailboxLoginError as error:
         said = b" ".join(map(_raw, error.command_result[1]))
         if _LATER.search(said):

@@ -41,7 +41,7 @@ _Port = Annotated[int, Field(ge=1, le=65535)]
 _Address = Annotated[
     str,
     written(
-        r"[^\s@<>\"(),:;\[\]\\]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*",
+        r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*",
         'write an address alone, such as "helper@example.org"',
     ),
 ]
@@ -62,7 +62,7 @@ class EmailSettings(AccountSettings):
     smtp_host: HostName
     smtp_port: _Port = 465
     smtp_tls: _Tls = Tls.TLS
-    user: Annotated[str, Field(min_length=1, max_length=320)]
+    user: Annotated[str, written(r"[!-~]{1,320}", "write a login name in letters of ASCII")]
     password_env: Variable
     address: _Address
     display_name: Annotated[str, Field(max_length=100)] = "Habakkuk"

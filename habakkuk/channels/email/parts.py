@@ -50,51 +50,78 @@ class Body:
 def read_parts(mail: Message) -> Body:
     """Return text and files of a mail; never fails."""
     reading = _Reading()
-    for number, part in _leaves(mail):
-        reading.take(number, part)
+    for leaf in _leaves(mail, _Place()):
+        reading.take(leaf)
     kinds = {mail.get_content_type(), *(file.mime for file in reading.files)}
     return Body(reading.text, tuple(reading.files[:_MOST_FILES]), not kinds.isdisjoint(_SECRET))
 
 
+@dataclass(frozen=True)
+class _Place:
+    """Where a part stands: its number, how deep, and the alternatives that it is one of."""
+
+    number: str = ""
+    depth: int = 0
+    among: str | None = None
+
+    def child(self, part: Message, n: int) -> _Place:
+        """Return where the child `n` of a container stands."""
+        kind = part.get_content_type()
+        among = (self.number or "0") if kind == "multipart/alternative" else self.among
+        return _Place(f"{self.number}.{n}" if self.number else str(n), self.depth + 1, among)
+
+
+@dataclass(frozen=True)
+class _Text:
+    """A text that people read, and the alternatives that it is one of."""
+
+    among: str | None
+    is_page: bool
+    text: str
+
+
 class _Reading:
-    """The texts found so far: of alternatives the plain one is taken where it says something."""
+    """What was found so far: of alternatives the plain one is taken where it says something."""
 
     def __init__(self) -> None:
         self.files: list[Part] = []
-        self._plain: list[str] = []
-        self._pages: list[str] = []
+        self._texts: list[_Text] = []
 
-    def take(self, number: str, part: Message) -> None:
+    def take(self, leaf: tuple[_Place, Message]) -> None:
         """Take a part that has no parts of its own."""
+        place, part = leaf
         mime = part.get_content_type()
         if mime in _SIGNATURES:
             return
         if mime in {"text/plain", "text/html"} and not _is_file(part):
-            text = _text(part)
-            (self._plain if mime == "text/plain" else self._pages).append(text)
-            return
-        self.files.append(_file(number, part))
+            self._texts.append(_Text(place.among, mime == "text/html", _text(part)))
+        else:
+            self.files.append(_file(place.number or "1", part))
 
     @property
     def text(self) -> str:
         """All that people read, in the order of its parts."""
-        plain = "\n".join(one for one in self._plain if one.strip())
-        if plain.strip():
-            return plain
-        return "\n".join(filter(None, map(text_of_html, self._pages)))
+        said = [one for one in self._texts if one.text.strip()]
+        plain = {one.among for one in said if not one.is_page and one.among is not None}
+        shown = [
+            text_of_html(one.text) if one.is_page else one.text
+            for one in said
+            if not (one.is_page and one.among in plain)
+        ]
+        return "\n".join(filter(None, shown))
 
 
-def _leaves(mail: Message, number: str = "", depth: int = 0) -> Iterator[tuple[str, Message]]:
-    """Yield every part that is no container, with its number; a mail in the mail is a file."""
+def _leaves(mail: Message, place: _Place) -> Iterator[tuple[_Place, Message]]:
+    """Yield every part that is no container, with its place; a mail in the mail is a file."""
     is_container = mail.get_content_maintype() == "multipart" and mail.is_multipart()
-    if not is_container or depth >= _DEEPEST:
-        yield number or "1", mail
+    if not is_container or place.depth >= _DEEPEST:
+        yield place, mail
         return
     parts = mail.get_payload()
     assert isinstance(parts, list)  # noqa: S101 - what a container has
     for n, part in enumerate(parts[:_MOST_PARTS], 1):
         if isinstance(part, Message):
-            yield from _leaves(part, f"{number}.{n}" if number else str(n), depth + 1)
+            yield from _leaves(part, place.child(mail, n))
 
 
 def _is_file(part: Message) -> bool:

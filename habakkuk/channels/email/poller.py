@@ -6,7 +6,6 @@ nobody's are passed over together. A server that can is waited for (IDLE); other
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -76,10 +75,8 @@ class _Fetching:
         self._door = door
         self._interrupt = interrupt
         self._reader = poller.adapter.reader
-        settings = poller.adapter.settings
-        self._read_old = settings.read_old
-        named = f"{poller.adapter.identity} {settings.mailbox}"
-        self._name = hashlib.sha256(named.encode()).hexdigest()[:16]
+        self._read_old = poller.adapter.settings.read_old
+        self._name = poller.adapter.identity
         self._place = _Stand(self._name, box.validity)
 
     def begin(self) -> None:

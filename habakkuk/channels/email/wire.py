@@ -24,8 +24,6 @@ from habakkuk.channels.email.quotes import without_quotes
 from habakkuk.channels.messages import InboundMessage, RemoteFile, Source
 from habakkuk.core.text import shorten
 
-# What `fetch` brings at most; what is larger is only named.
-LONGEST_FILE = 25_000_000
 _LONGEST_SUBJECT = 200
 _LONGEST_NAME = 100
 _OWN = re.compile(r"hab\.[0-9a-f]{32}\.([A-Za-z0-9_-]{0,700})@.+")

@@ -223,7 +223,6 @@ def test_lines_are_safe_and_can_be_cut(
     ("more", "said"),
     [
         ({"password": "wrong"}, "does not take user and password"),
-        ({"password": "wröng"}, "does not take user and password"),
         ({"mailbox": "nowhere"}, "mailbox cannot be opened"),
         ({"imap_tls": "starttls"}, "certificate is not valid"),
     ],

@@ -209,6 +209,13 @@ def test_who_checks_senders_is_said(imap: Dovecot, mailbox: str, mail: Mail) -> 
         mail(trusted_authserv=None).check()
 
 
+def test_what_is_not_checked_is_a_concern(mail: Mail) -> None:
+    assert mail().concern is None
+    assert mail(imap_host="imap.gmail.com", imap_tls="tls", trusted_authserv=None).concern is None
+    for more in ({"check_sender": False}, {"trusted_authserv": None}):
+        assert mail(**more).concern is not None
+
+
 def _with_files() -> tuple[bytes, list[bytes]]:
     """Return a mail and what its files hold."""
     contents = [bytes(range(256)) * 9000, "Grüße\n".encode() * 50, b"%PDF"]

@@ -96,13 +96,23 @@ def test_without_databases_it_says_how_to_start(run: Run, monkeypatch: pytest.Mo
 
 
 def test_accounts_that_take_no_messages_are_named(
-    home: Path, database_url: str, redis_url: str, model: ModelServer, run: Run
+    home: Path,
+    database_url: str,
+    redis_url: str,
+    model: ModelServer,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("MAIL", "secret")
     accounts = """
 channels:
   closed: {type: webhook, secret_env: NO_SUCH_SECRET, allow_from: ["*"]}
+  unproven: {type: email, imap_host: m.example, smtp_host: m.example, user: u, password_env: MAIL,
+    address: u@m.example, allow_from: ["*"]}
 """
     Stack(home, database_url, redis_url, model, accounts).close()
-    finding = _findings(run)["channel closed"]
-    assert finding["verdict"] == "fail"
-    assert "NO_SUCH_SECRET is not set" in finding["found"]
+    findings = _findings(run)
+    assert findings["channel closed"]["verdict"] == "fail"
+    assert "NO_SUCH_SECRET is not set" in findings["channel closed"]["found"]
+    assert findings["channel unproven"]["verdict"] == "warn"
+    assert "trusted_authserv" in findings["channel unproven"]["found"]

@@ -160,6 +160,9 @@ def test_a_command_needs_no_subject() -> None:
         {"List_Unsubscribe": "<https://example.com/u>"},
         {"X_Auto_Response_Suppress": "OOF"},
         {"X_Failed_Recipients": "a@example.com"},
+        {"subject": "Automatic reply: Tea"},
+        {"subject": "=?utf-8?b?6Ieq5Yqo5Zue5aSNOiDojLY=?="},
+        {"subject": "Abwesenheitsnotiz: Tee"},
         {"sender": "MAILER-DAEMON@example.com"},
         {"sender": "no-reply@example.com"},
         {"sender": "noreply+x@example.com"},
@@ -220,6 +223,29 @@ def test_a_page_alone_is_read_as_people_see_it() -> None:
     assert _OPEN.read(made.as_bytes(), _PLACE).text == (
         "Hello\N{NO-BREAK SPACE}you,\nsee there (https://e.example/x).\n\n- one\n- two\n\na | b"
     )
+
+
+def test_what_stands_around_alternatives_is_read_too() -> None:
+    """As by a server that sets a notice below every mail."""
+    made = _made()
+    made.set_content("<p>page</p>", subtype="html")
+    made.make_mixed()
+    made.attach(_plain("a notice"))
+    assert _OPEN.read(made.as_bytes(), _PLACE).text == "page\na notice"
+    inner = EmailMessage()
+    inner.set_content("plain\n")
+    inner.add_alternative("<p>page</p>", subtype="html")
+    outer = _made()
+    outer.make_mixed()
+    outer.attach(inner)
+    outer.attach(_plain("a notice"))
+    assert _OPEN.read(outer.as_bytes(), _PLACE).text == "plain\n\na notice"
+
+
+def _plain(said: str) -> EmailMessage:
+    made = EmailMessage()
+    made.set_content(said)
+    return made
 
 
 def test_files_are_named_and_can_be_found_again() -> None:

@@ -237,7 +237,7 @@ def test_edits_and_deletions_are_told(discord: DiscordServer, start: Start) -> N
     discord.deletes("42", said)
     until(lambda: desk.of(Removal))
     assert [(one.id, one.text) for one in desk.of(Edit)] == [(said, "hello")]
-    assert [(one.id, one.chat) for one in desk.of(Removal)] == [(said, "42")]
+    assert [(one.id, one.chat, one.sender) for one in desk.of(Removal)] == [(said, "42", "42")]
 
 
 def test_a_press_is_answered_after_it_was_taken(

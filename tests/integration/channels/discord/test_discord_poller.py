@@ -326,5 +326,4 @@ def test_nobody_there_is_left_to_the_supervisor(bot: Bot) -> None:
 
 def test_it_leaves_no_thread_behind(start: Start) -> None:
     start().stop()
-    kept = {thread.name for thread in threading.enumerate()}
-    assert not any(name.startswith("keep-alive-handler") for name in kept)
+    until(lambda: not any(one.name.startswith("keep-alive") for one in threading.enumerate()))

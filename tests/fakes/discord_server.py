@@ -393,6 +393,11 @@ _ROUTES: Mapping[tuple[str, str], Callable[..., Any]] = {
         "flags": 0,
         "team": None,
     },
+    ("GET", "/applications/@me"): lambda server, *_: {
+        "id": BOT["id"],
+        "name": "Hab",
+        "flags": 1 << 19 if server.gateway.content_allowed else 0,
+    },
     ("GET", r"/channels/(\d+)/messages"): DiscordServer._history,
     ("GET", _MESSAGE): DiscordServer._one,
     ("PATCH", _MESSAGE): DiscordServer._patch,

@@ -72,8 +72,11 @@ class DiscordAdapter(ChannelAdapter[DiscordSettings]):
         return hashlib.sha256(self.token.encode()).hexdigest()[:32]
 
     def check(self) -> str:
-        """Return the bot's name. Raises NotSent."""
-        return f"@{self._asked_who().username}"
+        """Return the bot's name. Raises NotSent, also where it may not read what it should."""
+        who = self._asked_who()
+        if self.settings.message_content and not self._may_read():
+            raise NotSent(refusals.MAY_NOT_READ)
+        return f"@{who.username}"
 
     def verify(self, request: RawRequest) -> None:  # noqa: ARG002 - there are none
         """Refuse: Discord brings messages at its gateway only."""
@@ -185,7 +188,7 @@ class DiscordAdapter(ChannelAdapter[DiscordSettings]):
     def settle(self, press: Press, said: str) -> None:
         """Take the buttons away in the press's own answer, and say to who pressed what it did."""
         found = self._presses.take(press.id)
-        if found is None or not self._answered(found, _UPDATE, {"components": []}):
+        if found is None or not self._updated(found):
             # Its three seconds are over, or another process was told of it.
             path = f"/channels/{_id(press.chat)}/messages/{_id(press.message)}"
             self._do("PATCH", path, {"components": []}, ignoring=(refusals.UNKNOWN_MESSAGE,))
@@ -198,6 +201,13 @@ class DiscordAdapter(ChannelAdapter[DiscordSettings]):
         found = self._presses.take(press.id)
         if found is not None:
             self._answered(found, _ANSWER, _note(said))
+
+    def _updated(self, pressed: wire.Pressed) -> bool:
+        """Take the buttons away by answering; False where they have to be taken otherwise."""
+        try:
+            return self._answered(pressed, _UPDATE, {"components": []})
+        except NotSent:
+            return False
 
     def _answered(self, pressed: wire.Pressed, kind: int, data: dict[str, Any]) -> bool:
         """Answer a press; False when it is too late for it."""
@@ -240,6 +250,15 @@ class DiscordAdapter(ChannelAdapter[DiscordSettings]):
             raise NotSent("what answers is not Discord", retryable=True) from None
         self._me = found.id
         return found
+
+    def _may_read(self) -> bool:
+        """Say whether Message Content Intent is on: in two flags, for few servers and for many."""
+        try:
+            return wire.may_read(self.client.call("GET", "/applications/@me").body)
+        except (Refused, Lost) as error:
+            raise refusals.not_done(error) from None
+        except ValueError:
+            raise NotSent("what answers is not Discord", retryable=True) from None
 
     def _written(self, message: OutboundMessage) -> dict[str, Any]:
         return outgoing.write_message(message, render(message.text), self._flags)

@@ -98,6 +98,8 @@ class Around:
         for thread in guild.threads:
             if thread.member is not None:
                 self.threads.add(thread.id)
+            else:
+                self.threads.discard(thread.id)
         for channel in [*guild.channels, *guild.threads]:
             self._named(channel)
             yield channel

@@ -1,7 +1,7 @@
 """The line to Discord's gateway, held by discord.py: what it is told, frame by frame.
 
 The library connects, beats, resumes and starts sessions anew; its frames are handed on as they
-came, in their order, and read here (wire.py). It keeps as little as it lets itself be told to.
+came, in their order, and read here (wire.py). What they tell is kept nowhere but here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import discord
 from discord.http import HTTPClient, Route
 
 from habakkuk.channels.contract import Unusable
-from habakkuk.channels.discord.refusals import UNKNOWN_BOT
+from habakkuk.channels.discord.refusals import MAY_NOT_READ, UNKNOWN_BOT
 from habakkuk.core.aio import PORTAL
 from habakkuk.core.errors import ChannelError
 from habakkuk.core.interrupt import Interrupt
@@ -28,11 +28,6 @@ from habakkuk.core.lines import trusted_certificates
 if TYPE_CHECKING:
     import ssl
 
-_INTENT_ADVICE = (
-    "Discord does not let the bot read messages: switch Message Content Intent on at"
-    " discord.com/developers/applications, under Bot, or set message_content: false here, so that"
-    " it reads direct messages and what mentions it only"
-)
 # Why Discord closes a line for good (its reference, "Gateway Close Event Codes").
 _CLOSED = {
     4004: UNKNOWN_BOT,
@@ -40,9 +35,11 @@ _CLOSED = {
     4011: "the bot is in more servers than one connection may serve (4011); leave some",
     4012: "Discord does not speak this version of its gateway any more (4012): update Habakkuk",
     4013: "Discord does not know what was asked for (4013): update Habakkuk",
-    4014: _INTENT_ADVICE,
+    4014: MAY_NOT_READ,
 }
 _CLOSING_SECONDS = 5.0
+# What it needs to know that a session stands.
+_READ_BY_LIBRARY = ("READY", "RESUMED")
 
 
 @dataclass(frozen=True)
@@ -114,7 +111,10 @@ class _Client(discord.Client):
         # The one place between the making of its REST client and the first use of it.
         self.http = _Rest(self.loop, options.get("connector"), unsync_clock=True)
         self.http.place = self._place
-        return super()._get_state(**options)
+        state = super()._get_state(**options)
+        # All else would be kept in memory, and what is new at Discord would end the line.
+        state.parsers = {kind: state.parsers[kind] for kind in _READ_BY_LIBRARY}
+        return state
 
     async def on_socket_raw_receive(self, frame: str) -> None:
         """Hand a frame on; called in the order of the frames."""
@@ -154,7 +154,7 @@ def _failure(error: BaseException) -> BaseException:
     if isinstance(error, discord.LoginFailure):
         return Unusable(UNKNOWN_BOT)
     if isinstance(error, discord.PrivilegedIntentsRequired):
-        return Unusable(_INTENT_ADVICE)
+        return Unusable(MAY_NOT_READ)
     if isinstance(error, discord.ConnectionClosed) and error.code in _CLOSED:
         return Unusable(_CLOSED[error.code])
     if isinstance(error, discord.HTTPException):

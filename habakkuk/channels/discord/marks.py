@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -161,7 +163,7 @@ class Marks:
         """Yield what keeps a mention from being one: it counts wherever there is no code."""
         if not _within(start, self._blocks) and not self._is_escaped(start):
             # An address would take the backslash behind it.
-            ends = any(start == end for _, end in addresses)
+            ends = not _within(start, addresses) and _within(start - 1, addresses)
             yield Patch(start, start, b" \\" if ends else b"\\")
 
     def _is_escaped(self, at: int) -> bool:
@@ -291,11 +293,14 @@ class _Code:
 
 
 def _within(at: int, places: list[tuple[int, int]]) -> bool:
-    return any(start <= at < end for start, end in places)
+    """Say whether a byte is in one of some places, which stand in order and apart."""
+    found = bisect_right(places, (at, sys.maxsize)) - 1
+    return found >= 0 and at < places[found][1]
 
 
 def _is_inside(at: int, places: list[tuple[int, int]]) -> bool:
-    return any(start < at < end for start, end in places)
+    """Say whether a place goes on across the beginning of a byte."""
+    return _within(at, places) and _within(at - 1, places)
 
 
 def _named(event: Any) -> tuple[str, Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from pydantic import ValidationError
@@ -84,7 +85,8 @@ class _Listening:
         self._stored = stored
         self._around = Around(stored.bot)
         self._reader = wire.Reader(self._around)
-        self._known: OrderedDict[str, None] = OrderedDict()
+        # The messages of late by their ids, with who wrote them: of a deletion that is not told.
+        self._known: OrderedDict[str, str] = OrderedDict()
         # Servers that this session has not told of yet, and the channels that were read for it.
         self._awaited: set[str] = set()
         self._read: set[str] = set()
@@ -204,7 +206,7 @@ class _Listening:
         event = self._reader.message(sent, group=group)
         if event is not None:
             self._store(event, stored.written())
-        self._known[sent.id] = None
+        self._known[sent.id] = sent.author.id
         while len(self._known) > _MOST_KNOWN:
             self._known.popitem(last=False)
 
@@ -215,7 +217,7 @@ class _Listening:
 
     def _deleted(self, data: Mapping[str, Any]) -> None:
         for removal in wire.removals(data):
-            self._store(removal, None)
+            self._store(replace(removal, sender=self._known.get(removal.id, "")), None)
 
     def _pressed(self, data: Mapping[str, Any]) -> None:
         pressed = wire.press(data)

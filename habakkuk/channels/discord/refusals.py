@@ -17,6 +17,11 @@ UNKNOWN_BOT = (
     "Discord does not know the bot's token; reset it at discord.com/developers/applications, under"
     " Bot, and put the new one into .env"
 )
+MAY_NOT_READ = (
+    "Discord does not let the bot read messages: switch Message Content Intent on at"
+    " discord.com/developers/applications, under Bot, or set message_content: false here, so that"
+    " it reads direct messages and what mentions it only"
+)
 # What says that nothing was done with it: a later try can succeed.
 _LATER = (408, 425, TOO_MANY)
 _SERVER_FAULT = 500

@@ -33,6 +33,8 @@ _DIRECT_GROUP = 3
 _COMPONENT = 3
 _BUTTON = 2
 _VOICE = 1 << 13
+# Message Content Intent of an application, in a hundred servers or more and in fewer.
+_READS = 1 << 18 | 1 << 19
 _FORWARDED = "Forwarded:"
 
 
@@ -338,6 +340,10 @@ class _Made(_Part):
     id: str = Field(min_length=1)
 
 
+class _Application(_Part):
+    flags: int = 0
+
+
 def made(body: bytes) -> str:
     """Return the id of what was made. Raises ValueError."""
     return _Made.model_validate_json(body).id
@@ -346,6 +352,11 @@ def made(body: bytes) -> str:
 def user(body: bytes) -> User:
     """Return a user. Raises ValueError."""
     return User.model_validate_json(body)
+
+
+def may_read(body: bytes) -> bool:
+    """Return whether an application may read all messages. Raises ValueError."""
+    return bool(_Application.model_validate_json(body).flags & _READS)
 
 
 def address_of(body: bytes, attachment: str) -> str | None:

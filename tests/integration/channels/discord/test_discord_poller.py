@@ -237,7 +237,7 @@ def test_edits_and_deletions_are_told(discord: DiscordServer, start: Start) -> N
     discord.deletes("42", said)
     until(lambda: desk.of(Removal))
     assert [(one.id, one.text) for one in desk.of(Edit)] == [(said, "hello")]
-    assert [(one.id, one.chat) for one in desk.of(Removal)] == [(said, "42")]
+    assert [(one.id, one.chat, one.sender) for one in desk.of(Removal)] == [(said, "42", "42")]
 
 
 def test_a_press_is_answered_after_it_was_taken(
@@ -326,5 +326,4 @@ def test_nobody_there_is_left_to_the_supervisor(bot: Bot) -> None:
 
 def test_it_leaves_no_thread_behind(start: Start) -> None:
     start().stop()
-    kept = {thread.name for thread in threading.enumerate()}
-    assert not any(name.startswith("keep-alive-handler") for name in kept)
+    until(lambda: not any(one.name.startswith("keep-alive") for one in threading.enumerate()))

@@ -336,3 +336,10 @@ def test_the_token_stands_in_no_error_and_no_log(
 
 def test_it_says_who_it_is(bot: Bot) -> None:
     assert bot().check() == "@hab"
+
+
+def test_it_says_which_switch_is_off(discord: DiscordServer, bot: Bot) -> None:
+    discord.gateway.content_allowed = False
+    with pytest.raises(NotSent, match="Message Content Intent"):
+        bot().check()
+    assert bot(message_content=False).check() == "@hab"

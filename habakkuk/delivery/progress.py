@@ -124,8 +124,9 @@ class Progress:
             return None
         manifest = line.adapter.manifest
         drafts = Feature.DRAFTS in manifest.features
-        # Programs wait for answers, not for words about them.
-        if not drafts and not manifest.pairs:
+        # Programs wait for answers, not for words about them, and so does who wrote a mail: a
+        # notice is for where people chat.
+        if not drafts and not (manifest.pairs and manifest.bursts):
             return None
         return _Followed(turn.id, turn.conversation_id, target, drafts, time.monotonic())
 

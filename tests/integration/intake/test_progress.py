@@ -16,7 +16,7 @@ from habakkuk.delivery import progress
 from tests.fakes.stack import Points, until
 from tests.integration.intake.conftest import Rooms
 
-_LONG = '[[tool look {"seconds": 0.6}]] ' * 3 + "[[next]] [[tool look {}]] work"
+_LONG = '[[tool look {"seconds": 1.2}]] ' * 3 + "[[next]] [[tool look {}]] work"
 _ANSWER = "results: " + " | ".join(["all is well"] * 4)
 _ENDLESS = '[[tool look {"seconds": 20}]] work'
 
@@ -80,6 +80,17 @@ def can(monkeypatch: pytest.MonkeyPatch) -> Callable[[Feature], None]:
     return make
 
 
+@pytest.fixture
+def chatting(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Let the platform be one where people chat."""
+
+    def make() -> None:
+        made = replace(WebhookAdapter.manifest, bursts=True)
+        monkeypatch.setattr(WebhookAdapter, "manifest", made)
+
+    return make
+
+
 Can = Callable[[Feature], None]
 
 
@@ -100,7 +111,10 @@ def test_a_long_turn_shows_what_it_does_until_its_answer_comes(
     assert [turn.draft for turn in room.rows("turns")] == [None]
 
 
-def test_a_short_turn_shows_nothing(rooms: Rooms, wall: Wall, can: Can) -> None:
+def test_a_short_turn_shows_nothing(
+    rooms: Rooms, wall: Wall, can: Can, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "_DRAFT_SECONDS", 60.0)
     room = rooms()
     can(Feature.DRAFTS)
     room.stack.start()
@@ -166,7 +180,7 @@ def test_a_wait_that_the_platform_asks_for_is_kept(rooms: Rooms, wall: Wall, can
     can(Feature.DRAFTS)
     wall.refusals = [NotSent("slow down", retryable=True, retry_after=600)]
     room.stack.start()
-    room.say(_LONG.replace("0.6", "1"))
+    room.say(_LONG)
     assert room.told(1) == [_ANSWER]
     assert wall.did("redraft") <= 1
 
@@ -212,28 +226,44 @@ def test_an_answer_that_comes_while_it_is_posted_leaves_none(
 
 
 def test_without_drafts_one_notice_says_that_it_still_works(
-    rooms: Rooms, wall: Wall, monkeypatch: pytest.MonkeyPatch
+    rooms: Rooms, wall: Wall, chatting: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(progress, "_NOTICE_SECONDS", 0.2)
     room = rooms()
+    chatting()
     room.stack.start()
     room.say(_LONG)
     assert room.told(2) == ["I am still working on this.", _ANSWER]
 
 
-def test_nobody_is_told_that_while_a_person_is_asked(
-    rooms: Rooms, wall: Wall, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(progress, "_NOTICE_SECONDS", 0.2)
+def test_a_mail_is_answered_once(rooms: Rooms, wall: Wall, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who does not chat waits for the answer, and not for words about it."""
+    monkeypatch.setattr(progress, "_NOTICE_SECONDS", 0.0)
     room = rooms()
     room.stack.start()
+    room.heard(room.say(_LONG))
+    assert room.told(1) == [_ANSWER]
+
+
+def test_nobody_is_told_that_while_a_person_is_asked(
+    rooms: Rooms, wall: Wall, chatting: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though another call of the turn goes on meanwhile."""
+    room = rooms()
+    chatting()
+    room.stack.start()
     asked = '[[tool clarify {"questions": [{"question": "Which one?"}]}]]'
-    room.say(f"{asked} go")
+    room.say(f'[[tool look {{"seconds": 5}}]] {asked} go')
     assert "Which one?" in room.told(1)[0]
-    room.stack.read_questions()
-    room.say("tea")
-    room.told(2)
-    assert not any("still working" in said for said in room.texts())
+    monkeypatch.setattr(progress, "_NOTICE_SECONDS", 0.0)
+    room.say(_LONG, chat="elsewhere")
+
+    def told() -> set[str]:
+        shown = [one.body for one in room.platform.shown]
+        return {body["chat"] for body in shown if "still working" in body["text"]}
+
+    until(told)
+    assert told() == {"elsewhere"}
 
 
 def test_a_message_gets_its_reactions(rooms: Rooms, wall: Wall, can: Can) -> None:

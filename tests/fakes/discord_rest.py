@@ -134,7 +134,7 @@ class _Handler(BaseHTTPRequestHandler):
         if kind.startswith("multipart/form-data"):
             return _form(kind, raw)
         asked = json.loads(raw) if raw else dict(parse_qsl(query))
-        return asked if isinstance(asked, dict) else {}, None
+        return asked if isinstance(asked, dict) else {"list": asked}, None
 
     def _write(self, status: int, raw: bytes, headers: Any) -> None:
         try:

@@ -104,6 +104,7 @@ class DiscordServer:
         self.rooms = {ROOM: Room(ROOM, GUILD)}
         self.changed = threading.Condition(threading.RLock())
         self._nonces: dict[str, tuple[float, dict[str, Any]]] = {}
+        self.commands: dict[str, str] = {}
         self._presses: dict[str, float] = {}
         self._numbers = itertools.count()
         self._fetches = itertools.count()
@@ -155,6 +156,31 @@ class DiscordServer:
             room.messages = [one for one in room.messages if one["id"] != message]
             about = {"id": message, "channel_id": chat}
             self.gateway.tell("MESSAGE_DELETE", about | _guild_of(room))
+
+    def picks(self, name: str, words: str = "", sender: str = "42", chat: str = "7") -> str:
+        """Let somebody pick a slash command; return the interaction's id."""
+        with self.changed:
+            room, picked = self.room(chat), self.number()
+            who = {"id": sender, "username": f"u{sender}", "discriminator": "0", "avatar": None}
+            options = [{"name": "text", "type": 3, "value": words}] if words else []
+            told: dict[str, Any] = {
+                "id": picked,
+                "application_id": BOT["id"],
+                "type": 2,
+                "version": 1,
+                "token": f"token-of-{picked}",
+                "channel_id": room.id,
+                "channel": {"id": room.id, "type": room.type},
+                "user": who,
+                "data": {"id": "9", "name": name, "type": 1, "options": options},
+                "locale": "en-US",
+                "entitlements": [],
+                "authorizing_integration_owners": {},
+                "attachment_size_limit": 10485760,
+            }
+            self._presses[picked] = time.monotonic()
+            self.gateway.tell("INTERACTION_CREATE", told)
+            return picked
 
     def presses(self, shown: Shown, custom_id: str, sender: str = "42") -> str:
         """Let somebody press a button of the bot's; return the press's id."""
@@ -374,6 +400,21 @@ class DiscordServer:
             self.faults.append("a press was answered too late")
             raise Refusal(404, "Unknown interaction", 10062)
 
+    def _listed(self, asked: Mapping[str, Any], application: str) -> Any:
+        """https://docs.discord.com/developers/interactions/application-commands."""
+        for one in asked["list"]:
+            if (
+                re.fullmatch(r"[-_\w]{1,32}", one["name"]) is None
+                or one["name"].lower() != one["name"]
+            ):
+                raise Refusal(400, "Invalid Form Body", 50035)
+            if not 1 <= len(one["description"]) <= 100 or len(one["options"]) > 25:
+                raise Refusal(400, "Invalid Form Body", 50035)
+        if len(asked["list"]) > 100 or application != BOT["id"]:
+            raise Refusal(400, "Invalid Form Body", 50035)
+        self.commands = {one["name"]: one["description"] for one in asked["list"]}
+        return asked["list"]
+
     def _followed(self, asked: Mapping[str, Any], application: str, token: str) -> Any:
         return {"id": self.number()}
 
@@ -398,6 +439,7 @@ _ROUTES: Mapping[tuple[str, str], Callable[..., Any]] = {
         "name": "Hab",
         "flags": 1 << 19 if server.gateway.content_allowed else 0,
     },
+    ("PUT", r"/applications/(\d+)/commands"): DiscordServer._listed,
     ("GET", r"/channels/(\d+)/messages"): DiscordServer._history,
     ("GET", _MESSAGE): DiscordServer._one,
     ("PATCH", _MESSAGE): DiscordServer._patch,

@@ -7,6 +7,7 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any, ClassVar
 from urllib.parse import quote
 
@@ -19,7 +20,7 @@ from habakkuk.channels.contract import (
     WebhookRejected,
     WebhookUnreadable,
 )
-from habakkuk.channels.discord import outgoing, refusals, wire
+from habakkuk.channels.discord import commands, outgoing, refusals, wire
 from habakkuk.channels.discord.client import Body, Client, Lost, Refused
 from habakkuk.channels.discord.files import Files
 from habakkuk.channels.discord.format import render, shown_length
@@ -27,6 +28,7 @@ from habakkuk.channels.discord.ids import is_id, made_at
 from habakkuk.channels.discord.manifest import MANIFEST, DiscordSettings
 from habakkuk.channels.messages import (
     Event,
+    OfferedCommand,
     OutboundMessage,
     Press,
     RawRequest,
@@ -39,6 +41,7 @@ from habakkuk.core.outside import OutsideHttp
 
 _TOKEN = re.compile(r"[A-Za-z0-9_.-]{20,200}")
 _UPDATE, _ANSWER = 7, 4
+_LATE = (refusals.UNKNOWN_INTERACTION, refusals.ANSWERED_ALREADY)
 # What Discord has of a press until its answer: for 15 minutes, and few are open at once.
 _MOST_PRESSES = 200
 # Discord remembers keys for "a few minutes": what is younger it finds itself.
@@ -202,6 +205,27 @@ class DiscordAdapter(ChannelAdapter[DiscordSettings]):
         if found is not None:
             self._answered(found, _ANSWER, _note(said))
 
+    def offer(self, offered: Sequence[OfferedCommand]) -> None:
+        """Put the commands into the list that a slash opens, wherever the bot is."""
+        try:
+            told = self.client.call("GET", "/applications/@me")
+            application = wire.made(told.body)
+        except (Refused, Lost) as error:
+            raise refusals.not_done(error) from None
+        except ValueError:
+            raise NotSent("what answers is not Discord", retryable=True) from None
+        self._do("PUT", f"/applications/{application}/commands", commands.offered(offered))
+
+    def took(self, picked: commands.Called) -> None:
+        """Say to who picked a command that it arrived; what it answers comes as a message.
+
+        Without it Discord would tell them after three seconds that the bot did not respond.
+        """
+        path = f"/interactions/{picked.message.id}/{picked.token}/callback"
+        answer = {"type": _ANSWER, "data": _note(picked.message.text)}
+        with suppress(NotSent):
+            self._do("POST", path, answer, ignoring=_LATE)
+
     def _updated(self, pressed: wire.Pressed) -> bool:
         """Take the buttons away by answering; False where they have to be taken otherwise."""
         try:
@@ -212,11 +236,10 @@ class DiscordAdapter(ChannelAdapter[DiscordSettings]):
     def _answered(self, pressed: wire.Pressed, kind: int, data: dict[str, Any]) -> bool:
         """Answer a press; False when it is too late for it."""
         path = f"/interactions/{pressed.press.id}/{pressed.token}/callback"
-        late = (refusals.UNKNOWN_INTERACTION, refusals.ANSWERED_ALREADY)
         try:
             self.client.call("POST", path, Body.of({"type": kind, "data": data}))
         except Refused as refused:
-            if refused.code in late:
+            if refused.code in _LATE:
                 return False
             raise refusals.not_done(refused) from None
         except Lost as lost:
@@ -227,7 +250,7 @@ class DiscordAdapter(ChannelAdapter[DiscordSettings]):
         self,
         method: str,
         path: str,
-        asked: dict[str, Any] | None = None,
+        asked: dict[str, Any] | list[Any] | None = None,
         *,
         ignoring: Sequence[int] = (),
     ) -> None:

@@ -6,7 +6,7 @@ whether it left. It stays where the gateway is, so that workers need not load it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -69,7 +69,7 @@ class Body:
     seconds: float = _LIMITS.seconds
 
     @classmethod
-    def of(cls, value: Mapping[str, Any]) -> Body:
+    def of(cls, value: Mapping[str, Any] | Sequence[Any]) -> Body:
         """Return a JSON body."""
         return cls(orjson.dumps(value))
 

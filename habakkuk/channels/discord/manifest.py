@@ -41,6 +41,6 @@ MANIFEST = Manifest(
     limit=2000,
     unit=Unit.UTF16,
     certainty=Certainty.READ_BACK,
-    features=frozenset(Feature) - {Feature.COMMANDS},
+    features=frozenset(Feature),
     file_limit=_FILE_BYTES,
 )

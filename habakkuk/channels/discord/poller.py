@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from pydantic import ValidationError
 
 from habakkuk.channels.contract import ChannelPoller, Door, Unusable, WebhookUnreadable
-from habakkuk.channels.discord import refusals, wire
+from habakkuk.channels.discord import commands, refusals, wire
 from habakkuk.channels.discord.adapter import DiscordAdapter
 from habakkuk.channels.discord.around import Around, Channel, Guild
 from habakkuk.channels.discord.client import Answer, Lost, Refused
@@ -220,6 +220,11 @@ class _Listening:
             self._store(replace(removal, sender=self._known.get(removal.id, "")), None)
 
     def _pressed(self, data: Mapping[str, Any]) -> None:
+        picked = commands.called(data)
+        if picked is not None:
+            self._store(picked.message, None)
+            self._adapter.took(picked)
+            return
         pressed = wire.press(data)
         if pressed is not None:
             self._adapter.keep(pressed)

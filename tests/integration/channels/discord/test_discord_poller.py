@@ -262,6 +262,23 @@ def test_a_press_is_answered_after_it_was_taken(
     assert len(discord.called("POST", rf"/interactions/{press}/.*")) == 1
 
 
+def test_a_command_from_the_list_is_a_message_and_told_of_after_it_was_taken(
+    discord: DiscordServer, start: Start
+) -> None:
+    desk = Desk()
+    seen: list[Any] = []
+    desk.hears = lambda _: seen.append(list(discord.called("POST", r"/interactions/.*")))
+    start(desk)
+    picked = discord.picks("effort", "high")
+    until(lambda: discord.called("POST", rf"/interactions/{picked}/.*"))
+    (message,) = desk.of(InboundMessage)
+    assert (message.id, message.text, message.sender) == (picked, "/effort high", "42")
+    assert seen == [[]]
+    (answer,) = discord.called("POST", rf"/interactions/{picked}/.*")
+    assert answer["type"] == 4
+    assert answer["data"]["flags"] == 64
+
+
 def test_events_that_cannot_be_read_hold_nothing_up(discord: DiscordServer, start: Start) -> None:
     desk = start().desk
     discord.gateway.tell("CHANNEL_TOPIC_OF_TOMORROW", {"x": 1})

@@ -14,6 +14,7 @@ from habakkuk.channels.contract import NotFetched, NotSent, OutcomeUnknown
 from habakkuk.channels.discord.adapter import DiscordAdapter
 from habakkuk.channels.messages import (
     Button,
+    OfferedCommand,
     OutboundFile,
     OutboundMessage,
     Poll,
@@ -343,3 +344,9 @@ def test_it_says_which_switch_is_off(discord: DiscordServer, bot: Bot) -> None:
     with pytest.raises(NotSent, match="Message Content Intent"):
         bot().check()
     assert bot(message_content=False).check() == "@hab"
+
+
+def test_the_list_of_commands_is_that_of_help(discord: DiscordServer, bot: Bot) -> None:
+    bot().offer([OfferedCommand("stop", "End the turn that runs."), OfferedCommand("a", "x" * 200)])
+    assert discord.commands["stop"] == "End the turn that runs."
+    assert len(discord.commands["a"]) == 100

@@ -72,10 +72,11 @@ def read(field: str) -> Results | None:
 def _is_proven(results: Results, domain: str) -> bool:
     said = [one for one in results.findings if one.method == "dmarc"]
     if said:
+        # A From that can be read in two ways could have been checked as the other one.
         named = {one.of["header.from"] for one in said if "header.from" in one.of}
         if any(one.result == "fail" for one in said) or not named <= {domain}:
             return False
-        if all(one.result == "pass" for one in said):
+        if named and all(one.result == "pass" for one in said):
             return True
     return any(_vouches(one, domain) for one in results.findings)
 

@@ -15,7 +15,8 @@ _FIELDS = (
     "From: a@example.com|From: =?utf-8?b?4pyI?= <a@example.com>|From: a@example.com, b@example.com"
     "|Subject: tea|Subject: =?x?q?=41=?=|Subject: =?utf-8?b?4pyI|Message-ID: <m1@x>|Message-ID: <>"
     "|References: <a@x> <b@x>|In-Reply-To: <hab.00000000000000000000000000000000.bTFAeA@x>"
-    "|Authentication-Results: mx.example.org; dmarc=pass|Auto-Submitted: no|Return-Path: <>"
+    "|Authentication-Results: mx.example.org; dkim=pass header.d=example.com"
+    "|Auto-Submitted: no|Return-Path: <>"
     '|Content-Type: multipart/mixed; boundary="b"|Content-Type: multipart/alternative; boundary=c'
     "|Content-Type: text/html; charset=utf-16|Content-Type: text/plain; charset*0=idna;charset*1=x"
     "|Content-Type: message/rfc822|Content-Type: text/plain; name*=x'y'%ff|Content-Type: ;;;="

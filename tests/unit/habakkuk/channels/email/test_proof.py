@@ -23,14 +23,14 @@ def _doubt(*fields: str, trusted: str | None = "mx.example.org", sender: str = _
     [
         "mx.example.org; dmarc=pass header.from=example.com",
         "mx.example.org; dmarc=pass (p=REJECT sp=NONE) header.from=Example.COM",
-        "mx.example.org 1; dmarc=pass",
+        "mx.example.org 1; dmarc=pass header.from=example.com",
         "MX.example.org; dkim=pass header.d=example.com",
         'mx.example.org; dkim=pass reason="good (1024-bit key; no)" header.i=@example.com',
         "mx.example.org; dkim=fail header.d=x.example; dkim=pass header.d=mail.example.com",
         "mx.example.org; spf=pass smtp.mailfrom=bounce@example.com",
         "mx.example.org; spf=pass smtp.mailfrom=example.com; dmarc=none header.from=example.com",
         "mx.example.org;\n\tdkim=pass header.i=@example.com header.s=a header.b=Q1+/=;"
-        "\n\tdmarc=pass",
+        "\n\tdmarc=pass header.from=example.com",
         # As Gmail writes it.
         "mx.example.org; dkim=pass header.i=@example.com header.s=s1 header.b=AbC; spf=pass"
         " (google.com: domain of a@example.com designates 192.0.2.1 as permitted sender)"
@@ -45,6 +45,7 @@ def test_a_check_that_passed_for_the_sender_counts(field: str) -> None:
     "field",
     [
         "mx.example.org; none",
+        "mx.example.org; dmarc=pass",
         "mx.example.org",
         "",
         ";;;",

@@ -245,6 +245,10 @@ class ChannelAdapter(ABC, Generic[SettingsT]):
         """Have the platform's own list show these commands and no others. Raises NotSent."""
         raise NotImplementedError(f"{self.manifest.name} has no list of commands")
 
+    def paste(self, commands: Sequence[OfferedCommand]) -> str:  # noqa: ARG002 - for those that need it
+        """Return what a person pastes at a platform that takes no list from a program."""
+        return ""
+
     def connect(self, url: str) -> bool:  # noqa: ARG002 - for those that can be told
         """Have the platform bring messages to this address; False: a person has to tell it.
 

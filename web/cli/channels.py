@@ -55,7 +55,7 @@ def try_one(name: str) -> None:
 def set_up(name: str) -> None:
     """Tell a platform what it has to know: the commands, and where to bring messages."""
     from habakkuk.core.errors import NotFound  # noqa: PLC0415 - not for --help
-    from habakkuk.gateway.offers import offer  # noqa: PLC0415 - not for --help
+    from habakkuk.gateway.offers import offer, offered  # noqa: PLC0415 - not for --help
 
     with opened() as container:
         line = container.channels.line(name)
@@ -67,15 +67,17 @@ def set_up(name: str) -> None:
         brought = name not in container.channels.polled
         if brought and public and line.adapter.connect(f"{public.rstrip('/')}/channels/{name}"):
             done.append("where to bring messages")
+        pasted = line.adapter.paste(offered())
     if done:
         click.echo(f"{visible(name)} was told {' and '.join(done)}.")
+    elif pasted:
+        click.echo(f"Paste this at {line.channel}, where docs/channels/{line.channel}.md says:")
+        click.echo(pasted)
     elif brought and not public:
         click.echo("Set public_url, the address behind the proxy; then say it again.")
     else:
-        click.echo(
-            f"There is nothing to tell by itself; docs/channels/{line.channel}.md says what"
-            " to click."
-        )
+        page = f"docs/channels/{line.channel}.md"
+        click.echo(f"There is nothing to tell by itself; {page} says what to click.")
 
 
 @command.command("restart")

@@ -18,6 +18,7 @@ from habakkuk.channels.contract import (
 )
 from habakkuk.channels.messages import (
     Event,
+    OfferedCommand,
     OutboundMessage,
     Press,
     RawRequest,
@@ -26,7 +27,7 @@ from habakkuk.channels.messages import (
     RemoteFile,
     Reply,
 )
-from habakkuk.channels.slack import failures, files, signature, tokens, wire
+from habakkuk.channels.slack import failures, files, signature, slash, tokens, wire
 from habakkuk.channels.slack.client import Client, Lost, Refused, part
 from habakkuk.channels.slack.format import (
     blocks,
@@ -71,6 +72,10 @@ class SlackAdapter(ChannelAdapter[SlackSettings]):
     def identity(self) -> str:
         """A digest of the token that the line is opened with."""
         return self._identity
+
+    def paste(self, commands: Sequence[OfferedCommand]) -> str:
+        """Return the section of the app's manifest; without those that are Slack's own."""
+        return slash.section(commands)
 
     def check(self) -> str:
         """Return the app's name and its workspaces. Raises NotSent."""

@@ -14,7 +14,7 @@ from typing import BinaryIO
 from habakkuk.blobs import store
 from habakkuk.core.errors import NotFound
 from habakkuk.core.failpoints import Failpoints
-from habakkuk.db.engine import Database
+from habakkuk.db.engine import Database, Work
 
 _PART = ".part-"
 
@@ -37,6 +37,15 @@ class Blobs:
         self._failpoints.hit("blob.file.after")
         store.add(self._database, blob, len(data), mime, session_id)
         # Its removal may have come between; the row has waited for the end of that.
+        return self.write(data, blob)
+
+    def put_in(self, work: Work, data: bytes, mime: str) -> str:
+        """Store bytes for a row of the same transaction, and return their id.
+
+        A kill, or a transaction that is taken back, leaves a file that no row names.
+        """
+        blob = self.write(data)
+        store.add_in(work, blob, len(data), mime)
         return self.write(data, blob)
 
     def write(self, data: bytes, blob: str | None = None) -> str:

@@ -93,7 +93,9 @@ def _assemble(
     selection = select(settings)
     live, memory = LiveHub(redis), TokenMemory()
     channels = Channels(settings.config.channels, settings.environment.values, OutsideHttp())
-    server = _server(settings, jobs, redis, selection)
+    blobs = Blobs(settings.home / "blobs", database, failpoints)
+    health = partial(_health, jobs, redis, selection)
+    server = Server(selection, Personalities(settings.home), health, blobs.put_in)
     prices = Prices(settings.config, selection.endpoints)
     hooks = Hooks(settings.config.hooks, settings.environment.process, settings.home)
     ports = _gateway_ports(database, jobs, server, hooks)
@@ -109,7 +111,7 @@ def _assemble(
         jobs=jobs,
         accounts=Accounts(database, memory),
         conversations=Conversations(database),
-        blobs=Blobs(settings.home / "blobs", database, failpoints),
+        blobs=blobs,
         approvals=ports.answering.approvals,
         gateway=Gateway(database, jobs, settings.config, failpoints, ports),
         hooks=hooks,
@@ -125,11 +127,6 @@ def _assemble(
         channels=channels,
         signs=Signs(channels, database, failpoints),
     )
-
-
-def _server(settings: Settings, jobs: Jobs, redis: RedisGate, selection: Selection) -> Server:
-    health = partial(_health, jobs, redis, selection)
-    return Server(selection, Personalities(settings.home), health)
 
 
 def _gateway_ports(database: Database, jobs: Jobs, server: Server, hooks: Hooks) -> GatewayPorts:

@@ -31,6 +31,7 @@ class Server:
     selection: Selection
     personalities: Personalities
     health: Callable[[], Health]
+    keep: Callable[[Work, bytes, str], str]
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ class CommandContext:
 
     `session_named`: the sender asked for this session, whichever is the conversation's current one.
     `target` is where answers go outside. `heard` tells the hooks, after the commit, of words for an
-    agent that the command passes on: which turn they are for, and what they are.
+    agent that the command passes on: which turn they are for, and what they are. `keep` stores
+    bytes of a type and returns their blob.
     """
 
     work: Work
@@ -51,6 +53,7 @@ class CommandContext:
     health: Health | None
     heard: Callable[[str, str], None]
     personalities: Personalities
+    keep: Callable[[bytes, str], str]
     session_named: bool = False
     target: Target | None = None
 

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
+from functools import partial
 
+from habakkuk.conversations.exported import exported
 from habakkuk.conversations.service import Viewer
 from habakkuk.conversations.store import addresses, chat, shelf
 from habakkuk.conversations.store.shelf import Page, Shelved
 from habakkuk.conversations.types import (
     Address,
     Author,
-    ChatKind,
-    ChatMessage,
-    ChatState,
     Conversation,
-    files_of,
 )
 from habakkuk.core.errors import Conflict, Invalid, NotFound
 from habakkuk.core.text import clean, shorten
@@ -25,7 +22,6 @@ from habakkuk.db.engine import Database, Work
 _TITLE = 80
 _LONGEST_TITLE = 200
 _LONGEST_SEARCH = 200
-_EXPORT_PAGE = 500
 _ALIVE = "something here is still being answered; stop it, then remove the conversation"
 _NAMES = {Author.USER: "You", Author.SYSTEM: "Habakkuk"}
 
@@ -90,16 +86,8 @@ class Shelf:
     def export(self, viewer: Viewer, address: Address) -> Iterator[str]:
         """Yield the conversation as Markdown, piece by piece. Raises NotFound."""
         row = self.one(viewer, address)
-        return self._exported(row)
-
-    def _exported(self, row: Shelved) -> Iterator[str]:
-        yield f"# {row.title or 'Conversation'}\n"
-        after = 0
-        while rows := chat.after(self._database, row.id, after, _EXPORT_PAGE):
-            after = rows[-1].seq
-            for message in rows:
-                if message.state is not ChatState.WITHDRAWN:
-                    yield _as_markdown(message, row.agent)
+        page = partial(chat.after, self._database, row.id)
+        return exported(row.title, row.agent, page)
 
     def _find(self, viewer: Viewer, address: Address) -> Conversation:
         return _seen(viewer, addresses.find(self._database, address))
@@ -131,16 +119,3 @@ def _seen(viewer: Viewer, found: Conversation | None) -> Conversation:
     if found is None or not viewer.sees(found.user_id):
         raise NotFound("there is no such conversation")
     return found
-
-
-def _as_markdown(message: ChatMessage, agent: str) -> str:
-    who = _NAMES.get(message.author, agent)
-    kind = "" if message.kind is ChatKind.MESSAGE else f" ({message.kind})"
-    note = message.data.get("notice")
-    ends = f"\n\n*{note}*" if isinstance(note, str) and note else ""
-    files = "".join(f"*File: {file.name or file.mime}*\n\n" for file in files_of(message.data))
-    return f"\n## {who}{kind}, {_moment(message.created)}\n\n{files}{message.body}{ends}\n"
-
-
-def _moment(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%d %H:%M %Z").strip()

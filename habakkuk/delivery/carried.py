@@ -16,6 +16,8 @@ from habakkuk.delivery.types import Delivery
 _LINE = "📎 {name} ({size}), in the workspace: {path}"
 _UNSENT = "📎 {name} ({size}) is too large to be sent here. It is in the workspace: {path}"
 _REFUSED = "📎 {name} ({size}) could not be sent here ({why}). It is in the workspace: {path}"
+# What was made for the chat lies in no workspace.
+_ALONE = "📎 {name} ({size}) cannot be sent here; the dashboard can export it."
 _GONE = "📎 {name} ({size}) is no longer there."
 
 
@@ -58,5 +60,6 @@ def in_words(delivery: Delivery, why: str) -> str:
 
 def _told(line: str, file: Attached, said: str, why: str = "") -> str:
     name, size = file.name or "file", size_text(file.size)
+    line = line if file.path is not None or line == _GONE else _ALONE
     told = line.format(name=name, size=size, path=file.path, why=why)
     return f"{said}\n\n{told}" if said else told

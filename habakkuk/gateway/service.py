@@ -356,6 +356,7 @@ class Gateway:
                 partial(self._tell, inbound, conversation.id, turn, said)
             ),
             self._server.personalities,
+            partial(self._server.keep, work),
             inbound.session_id is not None,
             inbound.target,
         )

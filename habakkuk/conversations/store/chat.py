@@ -231,6 +231,12 @@ def after(database: Database, conversation_id: str, seq: int, limit: int) -> Seq
     return [_message(row) for row in rows]
 
 
+def after_in(work: Work, conversation_id: str, seq: int, limit: int) -> Sequence[ChatMessage]:
+    """Return the same inside a transaction."""
+    rows = work.execute(_AFTER, conversation_id=conversation_id, after=seq, limit=limit)
+    return [_message(row) for row in rows]
+
+
 def last(database: Database, conversation_id: str, before: int, limit: int) -> list[ChatMessage]:
     """Return the newest messages before `before`, oldest first."""
     rows = database.run(_LAST, conversation_id=conversation_id, before=before, limit=limit)

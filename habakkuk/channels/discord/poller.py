@@ -222,7 +222,9 @@ class _Listening:
     def _pressed(self, data: Mapping[str, Any]) -> None:
         picked = commands.called(data)
         if picked is not None:
-            self._store(picked.message, None)
+            if not picked.message.group:
+                self._stored = self._stored.with_direct(picked.message.chat)
+            self._store(picked.message, self._stored.written())
             self._adapter.took(picked)
             return
         pressed = wire.press(data)

@@ -274,6 +274,9 @@ def test_a_command_from_the_list_is_a_message_and_told_of_after_it_was_taken(
     (message,) = desk.of(InboundMessage)
     assert (message.id, message.text, message.sender) == (picked, "/effort high", "42")
     assert seen == [[]]
+    # The chat is read after a restart, too.
+    assert desk.place is not None
+    assert desk.place["direct"] == ["7"]
     (answer,) = discord.called("POST", rf"/interactions/{picked}/.*")
     assert answer["type"] == 4
     assert answer["data"]["flags"] == 64

@@ -94,8 +94,7 @@ def _assemble(
     live, memory = LiveHub(redis), TokenMemory()
     channels = Channels(settings.config.channels, settings.environment.values, OutsideHttp())
     blobs = Blobs(settings.home / "blobs", database, failpoints)
-    health = partial(_health, jobs, redis, selection)
-    server = Server(selection, Personalities(settings.home), health, blobs.put_in)
+    server = _server(settings, jobs, redis, selection, blobs)
     prices = Prices(settings.config, selection.endpoints)
     hooks = Hooks(settings.config.hooks, settings.environment.process, settings.home)
     ports = _gateway_ports(database, jobs, server, hooks)
@@ -127,6 +126,13 @@ def _assemble(
         channels=channels,
         signs=Signs(channels, database, failpoints),
     )
+
+
+def _server(
+    settings: Settings, jobs: Jobs, redis: RedisGate, selection: Selection, blobs: Blobs
+) -> Server:
+    health = partial(_health, jobs, redis, selection)
+    return Server(selection, Personalities(settings.home), health, blobs.put_in)
 
 
 def _gateway_ports(database: Database, jobs: Jobs, server: Server, hooks: Hooks) -> GatewayPorts:

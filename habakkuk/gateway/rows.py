@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from habakkuk.agent.turn import TURN_KIND
+from habakkuk.conversations.store.chat import Earlier
 from habakkuk.conversations.types import (
     AWAITED,
     BOT,
@@ -144,6 +145,18 @@ def notice_row(inbound: Inbound, said: str) -> NewChatMessage:
     """Return the row of what is said of a message, wherever its answers go."""
     return NewChatMessage(
         Author.SYSTEM, said, ChatState.SENT, ChatKind.NOTICE, target=inbound.target
+    )
+
+
+def repeated(found: Earlier) -> Admitted:
+    """Return what became of a message that came before."""
+    return Admitted(
+        found.conversation_id,
+        found.session_id,
+        found.seq,
+        found.turn_id,
+        found.reply,
+        duplicate=True,
     )
 
 

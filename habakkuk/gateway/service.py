@@ -151,6 +151,10 @@ class Gateway:
         self._failpoints.hit("admit.commit.before")
         if inbound.cursor is None and not inbound.joinable and inbound.idle is None:
             accepted = self._accept_at_once(inbound, asked)
+            # Storms are repeats for the most part: they are answered without a lock.
+            earlier = self._earlier(inbound) if accepted is None else None
+            if earlier is not None:
+                return earlier
         if accepted is None:
             admitted = self._admit_slowly(inbound, asked)
         else:
@@ -283,18 +287,15 @@ class Gateway:
         """Return what became of the same message when it came before."""
         if inbound.remote_id is None:
             return None
-        account = inbound.address.account
-        found = chat.by_remote_id(work, account, inbound.remote_id)
-        if found is None:
+        found = chat.by_remote_id(work, inbound.address.account, inbound.remote_id)
+        return rows.repeated(found) if found is not None else None
+
+    def _earlier(self, inbound: Inbound) -> Admitted | None:
+        """Return the same without a transaction."""
+        if inbound.remote_id is None:
             return None
-        return Admitted(
-            found.conversation_id,
-            found.session_id,
-            found.seq,
-            found.turn_id,
-            found.reply,
-            duplicate=True,
-        )
+        found = chat.known(self._database, inbound.address.account, inbound.remote_id)
+        return rows.repeated(found) if found is not None else None
 
     def _repeated(self, work: Work, inbound: Inbound) -> Admitted:
         """Return the twin that arrived at another address of the account while this one waited."""

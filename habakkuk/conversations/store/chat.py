@@ -166,6 +166,12 @@ def by_remote_id(work: Work, account: str, remote_id: str) -> Earlier | None:
     return Earlier(**row._asdict()) if row else None
 
 
+def known(database: Database, account: str, remote_id: str) -> Earlier | None:
+    """Return the same without a transaction."""
+    rows = database.run(_BY_REMOTE, account=account, remote_id=remote_id)
+    return Earlier(**rows[0]._asdict()) if rows else None
+
+
 def take(work: Work, conversation_id: str, turn_id: str) -> Sequence[ChatMessage]:
     """Mark the queued messages of a turn as taken and return them in order."""
     rows = work.execute(_TAKE, conversation_id=conversation_id, turn_id=turn_id)

@@ -29,6 +29,7 @@ from habakkuk.db.statements import Row
 from habakkuk.jobs.types import JobState
 from habakkuk.llm.types import Message, blocks_to_json
 
+# What is known locks nothing, so that a repeat has nothing to write, not even a commit.
 _ACCEPT = text("""
     WITH conv AS MATERIALIZED (
         SELECT id, session_id, agent, next_seq FROM conversations
@@ -37,6 +38,8 @@ _ACCEPT = text("""
               ELSE EXISTS (SELECT 1 FROM sessions s
                            WHERE s.id = :session_id AND s.conversation_id = conversations.id) END
           AND (question IS NULL OR NOT CAST(:answers AS boolean))
+          AND NOT EXISTS (SELECT 1 FROM chat_messages m
+                          WHERE m.account = :account AND m.remote_id = :remote_id)
         FOR NO KEY UPDATE
     ), msg AS (
         INSERT INTO chat_messages (conversation_id, seq, author, kind, user_id, account, remote_id,

@@ -94,10 +94,9 @@ def _assemble(
     live, memory = LiveHub(redis), TokenMemory()
     channels = Channels(settings.config.channels, settings.environment.values, OutsideHttp())
     blobs = Blobs(settings.home / "blobs", database, failpoints)
-    server = _server(settings, jobs, redis, selection, blobs)
     prices = Prices(settings.config, selection.endpoints)
     hooks = Hooks(settings.config.hooks, settings.environment.process, settings.home)
-    ports = _gateway_ports(database, jobs, server, hooks)
+    ports = _gateway_ports(database, jobs, _server(settings, jobs, redis, selection, blobs), hooks)
     return Container(
         settings=settings,
         database=database,

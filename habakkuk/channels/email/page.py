@@ -31,12 +31,35 @@ def text_of_html(page: str) -> str:
     return _Reading().text(root) if root is not None else ""
 
 
+class _Line:
+    """The pieces of a line: one text that grows would be copied for each of them."""
+
+    def __init__(self) -> None:
+        self.is_said = False
+        self._pieces: list[str] = []
+
+    @property
+    def takes_no_blank(self) -> bool:
+        return not self._pieces or self._pieces[-1].endswith(" ")
+
+    def add(self, piece: str) -> None:
+        if piece:
+            self._pieces.append(piece)
+            self.is_said = self.is_said or bool(piece.strip())
+
+    def taken(self) -> str:
+        """Return what it says, and begin the next."""
+        said = "".join(self._pieces)
+        self._pieces, self.is_said = [], False
+        return said
+
+
 class _Reading:
     """One walk over a page: lines are put together piece by piece."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
-        self._line = ""
+        self._line = _Line()
         self._quotes = 0
         self._pre = 0
         self._silent = 0
@@ -60,9 +83,9 @@ class _Reading:
         elif name in _BLOCKS:
             self._new_line(apart=name in _APART)
         if name == "li":
-            self._line = "- "
-        elif name in {"td", "th"} and self._line.strip():
-            self._line += " | "
+            self._line.add("- ")
+        elif name in {"td", "th"} and self._line.is_said:
+            self._line.add(" | ")
         self._quotes += name == "blockquote"
         self._pre += name == "pre"
         self._say(element.text)
@@ -82,22 +105,24 @@ class _Reading:
         if not text or self._silent:
             return
         if self._pre:
-            *ended, self._line = f"{self._line}{text}".split("\n")
+            *ended, last = text.split("\n")
             for line in ended:
-                self._lines.append(self._lead() + line)
+                self._line.add(line)
+                self._lines.append(self._lead() + self._line.taken())
+            self._line.add(last)
             return
         said = _SPACE.sub(" ", text)
-        self._line += said.lstrip() if self._line.endswith(" ") or not self._line else said
+        self._line.add(said.lstrip() if self._line.takes_no_blank else said)
 
     def _new_line(self, *, apart: bool = False) -> None:
-        if self._line.strip():
+        if self._line.is_said:
             self._lines.append(self._finished())
-        self._line = ""
+        self._line.taken()
         if apart and self._lines and self._lines[-1].strip(" >"):
             self._lines.append(self._lead().rstrip())
 
     def _finished(self) -> str:
-        line, self._line = f"{self._lead()}{self._line.rstrip()}", ""
+        line = f"{self._lead()}{self._line.taken().rstrip()}"
         return line.rstrip() if line.strip(" >") else self._lead().rstrip()
 
     def _lead(self) -> str:

@@ -120,3 +120,8 @@ def test_something_is_always_left_of_something(lines: list[str]) -> None:
     said = without_quotes(text)
     assert bool(said) == bool(text.strip())
     assert set(said.split("\n")) <= {line.strip() for line in [*lines, ""]} | set(lines)
+
+
+def test_a_mail_of_nothing_but_quotes_is_read_line_by_line() -> None:
+    """Looking at all of them for each would stand still for hours: anybody can send such a mail."""
+    assert without_quotes("yes\n\n" + "> old\n" * 200_000) == "yes"

@@ -289,6 +289,30 @@ def test_parts_within_parts_without_end_are_no_mail() -> None:
         _OPEN.read(b"From: a@example.com\r\n" + nested, _PLACE)
 
 
+def test_lines_within_parts_within_parts_without_end_are_no_mail() -> None:
+    """Each line is compared with each boundary around it: these would be compared for hours."""
+    opening = b"".join(
+        b"Content-Type: multipart/mixed; boundary=b%d\r\n\r\n--b%d\r\n" % (n, n) for n in range(500)
+    )
+    with pytest.raises(WebhookUnreadable):
+        _OPEN.read(b"From: a@example.com\r\n" + opening + b"\r\n" * 5_000_000, _PLACE)
+
+
+@pytest.mark.parametrize("kind", ["multipart/mixed", "application/pdf", "text/plain"])
+def test_parameters_without_end_are_none(kind: str) -> None:
+    """The library takes time that grows with the square of their number, hours for a few MB."""
+    field = f"Content-Type: {kind}; " + "a=b;" * 300_000
+    read = _OPEN.read(f"From: a@example.com\r\n{field}\r\n\r\nwords".encode(), _PLACE)
+    assert read.files or read.text == "words"
+
+
+def test_a_page_of_small_pieces_without_end_is_read() -> None:
+    """One text that grows would be copied for each of them."""
+    page = "Content-Type: text/html\r\n\r\n" + "<b>k</b> " * 100_000
+    read = _OPEN.read(f"From: a@example.com\r\n{page}".encode(), _PLACE)
+    assert read.text == " ".join(["k"] * 100_000)
+
+
 _TEXT = st.text(
     st.sampled_from("abcXYZ 019 .,;-_*<&>\"'éüñßжщ速茶नमस्ते👋👨\u200d👩🏽 \n\n"),
     min_size=1,

@@ -14,7 +14,7 @@ from habakkuk.channels.registry import Line
 from habakkuk.core.config.schema import Groups
 from habakkuk.core.log import get_logger
 from habakkuk.db.engine import Database
-from habakkuk.gateway import places, rows
+from habakkuk.gateway import places
 from habakkuk.gateway.limits import Measure, SenderLimit
 from habakkuk.gateway.pairing import Pairings
 from habakkuk.gateway.store import quiet
@@ -81,8 +81,8 @@ class Admittance:
     def _hears_bot(self, line: Line, message: InboundMessage) -> bool:
         if message.sender not in line.config.allow_from:
             return False
-        conversation = rows.conversation_id(places.address(line, message))
-        count = quiet.bots_in_a_row(self.database, conversation, _MOST_BOT_MESSAGES, _BOT_SECONDS)
+        place = places.address(line, message)
+        count = quiet.bots_in_a_row(self.database, place, _MOST_BOT_MESSAGES, _BOT_SECONDS)
         if count >= _MOST_BOT_MESSAGES:
             _log.warning("a program is not heard any more", account=line.name, chat=message.chat)
         return count < _MOST_BOT_MESSAGES

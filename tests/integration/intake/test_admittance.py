@@ -32,6 +32,19 @@ def test_two_programs_come_to_an_end(rooms: Rooms) -> None:
     assert room.say("beep", "robot", source=Source.BOT, chat="other").fate is Fate.ACCEPTED
 
 
+def test_two_programs_come_to_an_end_where_each_message_opens_a_thread(rooms: Rooms) -> None:
+    """In a channel of Slack's each message is a conversation of its own (K60)."""
+    room = rooms()
+    fates = [
+        room.say("beep", "robot", source=Source.BOT, group=True, thread=f"{number}.0").fate
+        for number in range(8)
+    ]
+    assert fates == [Fate.ACCEPTED] * 6 + [Fate.IGNORED] * 2
+    room.say("go on", group=True, thread="9.0")
+    again = room.say("beep", "robot", source=Source.BOT, group=True, thread="10.0")
+    assert again.fate is Fate.ACCEPTED
+
+
 @pytest.mark.parametrize("what", ["a person speaks", "time goes by"])
 def test_a_program_is_heard_again(rooms: Rooms, what: str) -> None:
     room = rooms()

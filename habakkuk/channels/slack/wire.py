@@ -34,6 +34,7 @@ _READ = {"message", "app_mention"}
 _SAID = {"", "file_share", "thread_broadcast", "me_message", "bot_message", "slackbot_response"}
 # Notes and answers that Slack writes by itself.
 _SLACKBOT = "USLACKBOT"
+_FORWARDED = "Forwarded:"
 # Files that do not lie at Slack, or not any more.
 _ELSEWHERE = {
     "external": "a file that does not lie at Slack",
@@ -87,6 +88,7 @@ class _Message(_Part):
     app_id: str | None = None
     text: str | None = None
     files: list[_File] = []
+    attachments: list[dict[str, Any]] = []
     edited: dict[str, Any] | None = None
     message: _Message | None = None
     previous_message: _Message | None = None
@@ -94,6 +96,11 @@ class _Message(_Part):
     @property
     def said(self) -> str:
         return self.text or ""
+
+    @property
+    def shared(self) -> list[Mapping[str, Any]]:
+        """The messages that somebody passes on: what else is attached is a look at one."""
+        return [one for one in self.attachments if one.get("is_share") is True]
 
 
 class _Authorization(_Part):
@@ -233,7 +240,10 @@ class _Reading:
 
     def _message(self, event: _Message) -> InboundMessage | None:
         files, unread = self._files(event.files)
-        if not event.said.strip() and not files and not unread:
+        text, shared = self._text(event), event.shared
+        if any(one.get("files") or not _said_in(one) for one in shared):
+            unread = (*unread, "what a forwarded message holds")
+        if not text.strip() and not files and not unread:
             return None
         sender = event.user or event.bot_id or ""
         source = self._source(event)
@@ -242,7 +252,7 @@ class _Reading:
             id=self._id(event),
             chat=self.known.written(event.channel),
             sender=self.known.written(sender),
-            text=self._plain(event),
+            text=text,
             thread=self._thread(event),
             sender_name=self.known.name(sender) if person else "",
             group=self._group,
@@ -250,6 +260,7 @@ class _Reading:
             source=source,
             unread=unread,
             files=files,
+            outside=bool(shared),
         )
 
     def _changed(self, event: _Message) -> Event | None:
@@ -268,7 +279,7 @@ class _Reading:
             id=self._id(now),
             chat=self.known.written(event.channel),
             sender=self.known.written(now.user or ""),
-            text=self._plain(now),
+            text=self._text(now),
             thread=self._thread(now),
         )
 
@@ -326,9 +337,18 @@ class _Reading:
         )
         return files, tuple(_ELSEWHERE[one.mode] for one in sent if one.mode in _ELSEWHERE)
 
-    def _plain(self, message: _Message) -> str:
-        text = mrkdwn.without_address(message.said, self._bot)
-        return mrkdwn.plain(text, self.known.name)
+    def _text(self, message: _Message) -> str:
+        """Return what is said, and below it what is passed on."""
+        said = mrkdwn.without_address(message.said, self._bot)
+        words = filter(None, map(_said_in, message.shared))
+        passed = [f"{_FORWARDED}\n{one}" for one in words]
+        parts = [*([said] if said.strip() or not passed else []), *passed]
+        return mrkdwn.plain("\n\n".join(parts), self.known.name)
+
+
+def _said_in(passed: Mapping[str, Any]) -> str:
+    said = passed.get("text")
+    return said.strip() if isinstance(said, str) else ""
 
 
 def message_id(team: str, channel: str, ts: str) -> str:

@@ -83,6 +83,35 @@ def test_a_direct_message_is_read() -> None:
     )
 
 
+def _passed_on(beside: str, **more: Any) -> InboundMessage:
+    """Return a message with which somebody passes another on."""
+    shared = {"is_share": True, "author_name": "Eve", "fallback": "Eve: look"} | more
+    look = {"from_url": "https://example.com", "text": "what a page says"}
+    payload = _payload("im_text")
+    payload["event"] |= {"text": beside, "blocks": [], "attachments": [shared, look]}
+    (event,) = _READER.events(payload)
+    assert isinstance(event, InboundMessage)
+    return event
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("", "Forwarded:\nlook, @Mary & all"),
+        ("what is this?", "what is this?\n\nForwarded:\nlook, @Mary & all"),
+    ],
+)
+def test_what_somebody_passes_on_is_read_and_is_not_their_own(text: str, read: str) -> None:
+    """Slack leaves the text empty where nothing is written beside it."""
+    message = _passed_on(text, text=f"look, <@{_MARY}> &amp; all")
+    assert (message.text, message.outside, message.unread) == (read, True, ())
+
+
+@pytest.mark.parametrize("held", [{"text": ""}, {"text": "look", "files": [{"id": "F1"}]}])
+def test_of_what_is_passed_on_nothing_is_left_out_unsaid(held: dict[str, Any]) -> None:
+    assert _passed_on("", **held).unread == ("what a forwarded message holds",)
+
+
 def test_a_message_that_comes_as_two_events_is_one() -> None:
     assert _message("app_mention") == _message("channel_mention")
 

@@ -2,7 +2,8 @@
 
 It cuts where a reader expects it: between paragraphs, else lines, else sentences, else words, and
 inside a word only when nothing else is left, never inside a grapheme's surrogate or combining
-pieces. A fenced block that is cut is closed at the end of a part and opened again in the next.
+pieces. A fenced block that is cut is closed at the end of a part and opened again in the next. One
+that stands in an item of a list stands at the margin there, since the item is in the part before.
 """
 
 from __future__ import annotations
@@ -10,12 +11,61 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
+# Before the marks stands what leads lines of quotes and items of lists.
+_ITEM = r"(?:[-*+]|\d{1,9}[.)]) +"
+_FENCE = re.compile(rf"^([ >]*(?:{_ITEM})*)(`{{3,}}|~{{3,}})([^`\n]*)$", re.MULTILINE)
+_LIST = re.compile(rf"^[ >]*{_ITEM}", re.MULTILINE)
+# More blanks than that make a line of code, where no item takes some of them.
+_MOST_BLANKS = 3
 _PLACES = ("\n\n", "\n", re.compile(r"[.!?。！？…]\s"), re.compile(r"\s"))
 # A break in the first part of the room would make parts that are mostly empty.
 _EARLIEST = 0.3
 _JOINERS = {"\u200d", "\ufe0f", "\u20e3"}
+
+
+@dataclass(frozen=True)
+class _Fence:
+    """What opens a block: `lead` stands before its marks, `name` behind them."""
+
+    lead: str
+    marks: str
+    name: str
+
+    @property
+    def quote(self) -> str:
+        """What leads each line of the block, of that which is no blank."""
+        return self.lead[: self.lead.rfind(">") + 1] + " " if ">" in self.lead else ""
+
+    @property
+    def closing(self) -> str:
+        """The line that ends the block where it stands: at the margin it would begin another."""
+        return f"{self.quote or ' ' * len(self.lead)}{self.marks}"
+
+    @property
+    def again(self) -> str:
+        """The line that opens the block in another message."""
+        return f"{self.quote}{self.marks}{self.name}\n"
+
+    def is_ended_by(self, lead: str, marks: str, name: str) -> bool:
+        """Say whether another fence ends the block."""
+        same = marks[0] == self.marks[0] and len(marks) >= len(self.marks) and not name.strip()
+        plain = not lead.strip(" >")
+        return same and plain and len(lead) <= len(self.lead) + _MOST_BLANKS
+
+    def at_the_margin(self, rest: str, *, begins: bool) -> str:
+        """Return what follows without the blanks of an item before the lines of the block.
+
+        `begins`: it begins with a line, not within one.
+        """
+        if not self.lead or self.quote:
+            return rest
+        ends = (one for one in _FENCE.finditer(rest) if self.is_ended_by(*one.groups()))
+        end = next((one.end() for one in ends), len(rest))
+        first = "" if begins else rest[:end].partition("\n")[0]
+        blanks = re.compile(rf"^ {{1,{len(self.lead)}}}", re.MULTILINE)
+        return first + blanks.sub("", rest[len(first) : end]) + rest[end:]
 
 
 def split(text: str, limit: int, measure: Callable[[str], int] = len) -> list[str]:
@@ -23,7 +73,7 @@ def split(text: str, limit: int, measure: Callable[[str], int] = len) -> list[st
 
     `measure` is how long the platform takes a part to be, as it sends it: at least one for each
     character that it shows, whatever marks it takes away. Without the fences that were added, and
-    the blanks at the breaks, the parts are the text.
+    the blanks at the breaks and before the lines of a block, the parts are the text.
     """
     return list(_parts(text, limit, measure))
 
@@ -34,9 +84,13 @@ def _parts(rest: str, limit: int, measure: Callable[[str], int]) -> Iterator[str
     while len(opening + rest) > limit * 2 or measure(opening + rest) > limit:
         part, head, fence = _part(opening, rest, limit, measure)
         yield part
-        opening = f"{fence[0]}{fence[1]}\n" if fence else ""
+        opening = fence.again if fence else ""
         rest = rest[len(head) :]
-        rest = rest.removeprefix("\n") if fence else rest.lstrip("\n ")
+        if fence is None:
+            rest = rest.lstrip("\n ")
+        else:
+            begins = head.endswith("\n") or rest.startswith("\n")
+            rest = fence.at_the_margin(rest.removeprefix("\n"), begins=begins)
         if measure(opening) * 3 > limit:
             # A fence with an endless name is not worth repeating.
             opening = ""
@@ -46,14 +100,14 @@ def _parts(rest: str, limit: int, measure: Callable[[str], int]) -> Iterator[str
 
 def _part(
     opening: str, rest: str, limit: int, measure: Callable[[str], int]
-) -> tuple[str, str, tuple[str, str] | None]:
+) -> tuple[str, str, _Fence | None]:
     """Return the next part, what it took of `rest`, and the fence that it had to close."""
     room = limit - measure(opening)
     while True:
         head = rest[: _cut(rest, room, measure)]
         fence = _open_fence(opening + head)
         part = opening + head
-        part = f"{part.rstrip(chr(10))}\n{fence[0]}" if fence else part.rstrip()
+        part = f"{part.rstrip(chr(10))}\n{fence.closing}" if fence else part.rstrip()
         over = measure(part) - limit
         if over <= 0 or room <= 1:
             return part, head, fence
@@ -103,13 +157,19 @@ def _is_modifier(character: str) -> bool:
     return "\U0001f3fb" <= character <= "\U0001f3ff"
 
 
-def _open_fence(text: str) -> tuple[str, str] | None:
-    """Return (marks, name) of the fence that is open at the end of `text`."""
-    opened: tuple[str, str] | None = None
+def _open_fence(text: str) -> _Fence | None:
+    """Return the fence that is open at the end of `text`."""
+    opened: _Fence | None = None
     for match in _FENCE.finditer(text):
-        marks, name = match[1], match[2]
-        if opened is None:
-            opened = (marks, name.rstrip())
-        elif marks[0] == opened[0][0] and len(marks) >= len(opened[0]) and not name.strip():
-            opened = None
+        if opened is not None:
+            opened = None if opened.is_ended_by(*match.groups()) else opened
+        elif _opens(text, match):
+            opened = _Fence(match[1], match[2], match[3].rstrip())
     return opened
+
+
+def _opens(text: str, match: re.Match[str]) -> bool:
+    """Say whether a fence is one: far to the right it has to stand in an item of a list."""
+    lead = match[1]
+    near = len(lead) <= _MOST_BLANKS or bool(lead.strip())
+    return near or _LIST.search(text, 0, match.start()) is not None

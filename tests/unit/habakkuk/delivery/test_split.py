@@ -80,6 +80,38 @@ def test_a_fence_that_is_cut_is_opened_again_with_its_name() -> None:
     assert second.startswith("```python\nline_")
 
 
+@pytest.mark.parametrize(
+    ("before", "opening", "lead"),
+    [
+        ("1. Do:\n", "   ```python", "   "),
+        ("10. Do:\n", "    ```python", "    "),
+        ("- Do:\n  - this:\n", "      ```python", "      "),
+        ("", "- ```python", "  "),
+    ],
+)
+def test_a_fence_in_a_list_is_cut_as_one(before: str, opening: str, lead: str) -> None:
+    """The item ends with the part: what stands in the next must not be read as its text."""
+    code = [f"  __x_{n}__ = {n}" for n in range(12)]
+    lines = [f"{before}{opening}", *(f"{lead}{line}" for line in code), f"{lead}```", "Done."]
+    first, *more = split("\n".join(lines), 80)
+    assert first.endswith(f"\n{lead}```")
+    assert all(part.startswith("```python\n  __x_") for part in more[:-1])
+    assert more[-1].endswith("\n```\nDone.")
+
+
+def test_a_fence_in_a_quote_is_opened_in_a_quote() -> None:
+    code = "> ```python\n" + "\n".join(f"> __x_{n}__" for n in range(12)) + "\n> ```\n\nDone."
+    first, second, *_ = split(code, 60)
+    assert first.endswith("\n> ```")
+    assert second.startswith("> ```python\n> __x_")
+
+
+def test_marks_within_code_end_no_block() -> None:
+    """Far to the right they are text of the block, as in a docstring that shows one."""
+    code = "```python\n" + "a\n" * 20 + "        ```\n" + "b\n" * 20 + "```"
+    assert all(part.startswith("```python\n") for part in split(code, 50))
+
+
 def test_an_emoji_of_several_characters_stays_whole() -> None:
     family = "👨‍👩‍👧‍👦"
     assert "".join(split("x" * 18 + family + "y", 20)) == "x" * 18 + family + "y"

@@ -30,6 +30,7 @@ from habakkuk.channels.messages import (
     RemoteFile,
 )
 from habakkuk.channels.telegram import media, outgoing, wire
+from habakkuk.channels.telegram.albums import Albums
 from habakkuk.channels.telegram.client import CALL_SECONDS, Client, Lost, Refused
 from habakkuk.channels.telegram.format import render, shown_length
 from habakkuk.channels.telegram.manifest import MANIFEST, TelegramSettings
@@ -87,6 +88,7 @@ class TelegramAdapter(ChannelAdapter[TelegramSettings]):
         self.bot = int(form[1])
         self.client = Client(token, settings.api_url)
         self._secret = _webhook_secret(account, settings)
+        self._albums = Albums()
 
     @property
     def identity(self) -> str:
@@ -131,7 +133,7 @@ class TelegramAdapter(ChannelAdapter[TelegramSettings]):
 
     def reader(self, username: str) -> wire.Reader:
         """Return what reads updates of this bot, which goes by a name."""
-        return wire.Reader(self.bot, username)
+        return wire.Reader(self.bot, username, self._albums)
 
     def length(self, text: str) -> int:
         """Return the UTF-16 units that Telegram counts once it is rendered."""

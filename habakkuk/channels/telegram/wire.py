@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -23,6 +23,7 @@ from habakkuk.channels.messages import (
     Source,
 )
 from habakkuk.channels.telegram import media
+from habakkuk.channels.telegram.albums import Albums
 
 # What is asked for: everything else would only be thrown away.
 KINDS = ("message", "edited_message", "callback_query")
@@ -78,6 +79,7 @@ class _Message(_Part):
     entities: list[_Entity] = []
     caption_entities: list[_Entity] = []
     message_thread_id: int | None = None
+    media_group_id: str | None = None
     is_topic_message: bool = False
     is_automatic_forward: bool = False
     reply_to_message: _Replied | None = None
@@ -134,6 +136,7 @@ class Reader:
 
     bot: int
     username: str
+    albums: Albums = field(default_factory=Albums)
 
     def body(self, body: bytes) -> Sequence[Event]:
         """Return what a webhook tells. Raises WebhookUnreadable."""
@@ -195,6 +198,13 @@ class Reader:
         return Source.BOT if sent.sender.is_bot else Source.PERSON
 
     def _addressed(self, sent: _Message) -> bool:
+        named = self._is_named(sent)
+        if sent.media_group_id is None or sent.sender is None:
+            return named
+        album = (sent.chat.id, sent.sender.id, sent.media_group_id)
+        return self.albums.addressed(album, named=named)
+
+    def _is_named(self, sent: _Message) -> bool:
         replied = sent.reply_to_message
         # The first message of a topic is what every other one in it replies to.
         if replied is not None and not replied.forum_topic_created and replied.is_of(self.bot):

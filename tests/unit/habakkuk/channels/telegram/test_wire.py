@@ -46,6 +46,23 @@ def test_what_is_fetched_reads_as_what_is_brought(name: str) -> None:
     assert list(_READER.update(fetched)) == _events(name)
 
 
+def test_the_parts_of_an_album_are_for_whom_its_words_mean() -> None:
+    """One part alone has the caption; those of somebody else's album stay out (K84)."""
+    reader = wire.Reader(123456789, "hab_bot")
+    mention = {"type": "mention", "offset": 0, "length": 8}
+    words = {"caption": "@hab_bot what is this?", "caption_entities": [mention]}
+    photo = {"photo": [{"file_id": "f", "width": 9, "height": 9}]}
+
+    def addressed(album: str, **more: Any) -> bool:
+        (event,) = reader.update(_update(media_group_id=album, **photo, **more))
+        assert isinstance(event, InboundMessage)
+        return event.addressed
+
+    assert [addressed("7", **words), addressed("7"), addressed("7")] == [True, True, True]
+    eve = {"from": {"id": 502, "is_bot": False, "first_name": "Eve"}}
+    assert [addressed("8"), addressed("7", **eve)] == [False, False]
+
+
 @pytest.mark.parametrize(
     ("name", "addressed"),
     [

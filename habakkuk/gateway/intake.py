@@ -162,7 +162,10 @@ class Intake:
         return self._message(line, event, cursor)
 
     def _said(self, line: Line, event: Event, fate: Fate, said: str) -> Received:
-        """Answer at once, without a turn."""
+        """Answer at once, without a turn; a program nothing, which might answer that (K60)."""
+        if isinstance(event, InboundMessage) and event.source is Source.BOT:
+            _log.info("a program's message is not taken", account=line.name, reason=said)
+            return Received(event.id, Fate.IGNORED)
         places.tell(self._ports.database, line, event, "answer", said)
         return Received(event.id, fate, reply=said)
 

@@ -57,6 +57,17 @@ def test_a_program_is_heard_again(rooms: Rooms, what: str) -> None:
     assert room.say("beep", "robot", source=Source.BOT).fate is Fate.ACCEPTED
 
 
+@pytest.mark.parametrize("unread", [("an embed",), ()])
+def test_a_program_is_told_nothing_that_it_could_answer(
+    rooms: Rooms, unread: tuple[str, ...]
+) -> None:
+    """What is said at once stands in no conversation, so two of them would come to no end (K60)."""
+    room = rooms()
+    received = room.say(" ", "robot", source=Source.BOT, unread=unread)
+    assert (received.fate, received.reply) == (Fate.IGNORED, None)
+    assert room.rows("deliveries") == []
+
+
 def test_a_program_decides_nothing(rooms: Rooms) -> None:
     room = rooms("agent: careful")
     room.stack.start()

@@ -133,7 +133,9 @@ class Progress:
     def _look(self) -> float:
         with self._lock:
             if not self._turns:
-                self._free.clear()
+                # A wait that a platform asked for is one for the chat's next turn, too.
+                now = time.monotonic()
+                self._free = {place: until for place, until in self._free.items() if until > now}
                 return _IDLE_SECONDS
             for followed in self._turns.values():
                 if self._is_due(followed):

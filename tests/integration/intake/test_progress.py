@@ -185,6 +185,19 @@ def test_a_wait_that_the_platform_asks_for_is_kept(rooms: Rooms, wall: Wall, can
     assert wall.did("redraft") <= 1
 
 
+def test_a_wait_that_the_platform_asks_for_outlasts_the_turn(
+    rooms: Rooms, wall: Wall, can: Can
+) -> None:
+    """The next turn of the chat keeps to it as well, though nothing ran in between (K41)."""
+    room = rooms()
+    can(Feature.DRAFTS)
+    wall.refusals = [NotSent("slow down", retryable=True, retry_after=600)]
+    room.stack.start()
+    for _ in range(2):
+        room.heard(room.say(_LONG))
+    assert (wall.did("draft"), wall.did("redraft")) == (1, 1)
+
+
 def test_no_answer_waits_for_a_draft_that_does_not_go(
     rooms: Rooms, wall: Wall, can: Can, monkeypatch: pytest.MonkeyPatch
 ) -> None:

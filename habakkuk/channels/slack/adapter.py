@@ -27,7 +27,7 @@ from habakkuk.channels.messages import (
     RemoteFile,
     Reply,
 )
-from habakkuk.channels.slack import failures, files, signature, slash, tokens, wire
+from habakkuk.channels.slack import bodies, failures, files, signature, slash, tokens, wire
 from habakkuk.channels.slack.client import Client, Lost, Refused, part
 from habakkuk.channels.slack.format import (
     blocks,
@@ -91,12 +91,12 @@ class SlackAdapter(ChannelAdapter[SlackSettings]):
 
     def parse(self, request: RawRequest) -> Sequence[Event]:
         """Read a request: an event, presses, a slash command, or Slack's question who is there."""
-        return self.reader.events(wire.decoded(request.body))
+        return self.reader.events(bodies.decoded(request.body))
 
     def reply(self, request: RawRequest) -> Reply | None:
         """Answer nothing, which shows nothing; who asks whether the address is ours is told."""
         try:
-            payload = wire.decoded(request.body)
+            payload = bodies.decoded(request.body)
         except WebhookUnreadable:
             return Reply()
         if payload.get("type") == "url_verification":

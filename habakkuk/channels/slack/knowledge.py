@@ -20,6 +20,8 @@ _NAME_SECONDS = 3600.0
 # A person without a name is asked for again soon; a thread without the bot may get it any time.
 _NOTHING_SECONDS = 60.0
 _MOST = 2000
+# Slack names no more of those who wrote in a thread. So many pages of it are looked through then.
+_MOST_WRITERS, _PAGE, _PAGES = 5, 200, 5
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ class Knowledge:
         self._me: Me | None = None
         self._names: _Memory[str] = _Memory()
         self._threads: _Memory[bool] = _Memory()
+        self._called: _Memory[bool] = _Memory()
 
     def me(self) -> Me:
         """Return who the bot is. Raises Refused and Lost."""
@@ -103,7 +106,17 @@ class Knowledge:
         if known is not None:
             return known
         speaks = self._asked(lambda: self._speaks(channel, thread))
+        if not speaks and self._called.get(place):
+            # Its answer may come any moment, and who writes below that means the bot.
+            return False
         return self._threads.put(place, speaks, _NAME_SECONDS if speaks else _NOTHING_SECONDS)
+
+    def called_in(self, channel: str, thread: str) -> None:
+        """Note that the bot was called in a thread: that it has not written there passes soon."""
+        place = f"{channel}:{thread}"
+        self._called.put(place, value=True, seconds=_NAME_SECONDS)
+        if not self._threads.get(place):
+            self._threads.forget(place)
 
     def _speaks(self, channel: str, thread: str) -> bool:
         me = self.me().id
@@ -112,8 +125,26 @@ class Knowledge:
         root = found[0] if isinstance(found, list) and found else {}
         if mrkdwn.mentions(str(root.get("text", "")), me) or root.get("user") == me:
             return True
-        writers = root.get("reply_users")
-        return isinstance(writers, list) and me in writers
+        told = root.get("reply_users")
+        writers = told if isinstance(told, list) else []
+        many = len(writers) >= _MOST_WRITERS
+        return me in writers or (many and self._wrote(channel, thread, me))
+
+    def _wrote(self, channel: str, thread: str, user: str) -> bool:
+        """Look for somebody among the messages of a thread."""
+        cursor = None
+        for _ in range(_PAGES):
+            data = self._client.conversations_replies(
+                channel=channel, ts=thread, limit=_PAGE, cursor=cursor
+            ).data
+            found = part(data).get("messages")
+            listed = found if isinstance(found, list) else []
+            if any(part(one).get("user") == user for one in listed):
+                return True
+            cursor = part(data, "response_metadata").get("next_cursor")
+            if not cursor:
+                break
+        return False
 
     @staticmethod
     def _asked(ask: Callable[[], _T]) -> _T:
@@ -137,6 +168,10 @@ class _Memory(Generic[_T]):
         with self._lock:
             found = self._held.get(name)
         return found[0] if found is not None and found[1] > time.monotonic() else None
+
+    def forget(self, name: str) -> None:
+        with self._lock:
+            self._held.pop(name, None)
 
     def put(self, name: str, value: _T, seconds: float) -> _T:
         with self._lock:

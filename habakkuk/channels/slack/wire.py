@@ -10,10 +10,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
-from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import from_json
 
 from habakkuk.channels.contract import WebhookUnreadable
 from habakkuk.channels.messages import (
@@ -27,7 +25,6 @@ from habakkuk.channels.messages import (
 )
 from habakkuk.channels.slack import mrkdwn
 
-_MOST_FIELDS = 100
 _TS = re.compile(r"\d+\.\d+")
 _READ = {"message", "app_mention"}
 # What people and programs say; every other subtype is a note of Slack's, such as who joined.
@@ -54,6 +51,9 @@ class Known(Protocol):
 
     def speaks_in(self, channel: str, thread: str) -> bool:
         """Say whether the bot has written in a thread, or was mentioned at its start."""
+
+    def called_in(self, channel: str, thread: str) -> None:
+        """Note that the bot was called in a thread, where it may have written soon."""
 
     def written(self, own: str) -> str:
         """Return what a channel or a user, by Slack's id, is called here."""
@@ -159,25 +159,6 @@ class _Typed(_Part):
 
 class _Outer(_Typed):
     event: _Typed = _Typed()
-
-
-def decoded(body: bytes) -> Mapping[str, Any]:
-    """Return what a request holds, JSON or a form. Raises WebhookUnreadable."""
-    try:
-        text = body.decode()
-        if text.lstrip().startswith("{"):
-            return _object(text)
-        form = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
-        return _object(form["payload"]) if "payload" in form else form
-    except ValueError:
-        raise WebhookUnreadable("the body is neither JSON nor a form") from None
-
-
-def _object(text: str) -> Mapping[str, Any]:
-    found: object = from_json(text)
-    if not isinstance(found, dict):
-        raise WebhookUnreadable("the body is no object")
-    return found
 
 
 @dataclass(frozen=True)
@@ -321,6 +302,7 @@ class _Reading:
 
     def _addressed(self, event: _Message) -> bool:
         if event.type == "app_mention" or mrkdwn.mentions(event.said, self._bot):
+            self.known.called_in(event.channel, event.thread_ts or event.ts)
             return True
         if not event.thread_ts or event.thread_ts == event.ts:
             return False

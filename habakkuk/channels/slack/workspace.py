@@ -38,6 +38,10 @@ class Workspace:
         """Say whether the bot answers in a thread. Raises ChannelError."""
         return self.knowledge.speaks_in(channel, thread)
 
+    def called_in(self, channel: str, thread: str) -> None:
+        """Note that the bot was called in a thread."""
+        self.knowledge.called_in(channel, thread)
+
     def written(self, own: str) -> str:
         """Return what a chat or a person of this workspace is called here."""
         return f"{self.team}{_BETWEEN}{own}" if self.team and own else own

@@ -356,6 +356,29 @@ def test_names_and_threads_are_asked_for_once(slack: SlackServer) -> None:
     assert len(slack.called("conversations.replies")) == 2
 
 
+def test_among_many_in_a_thread_the_bot_is_found(slack: SlackServer) -> None:
+    """Slack names five of those who wrote in a thread, and not always the bot."""
+    adapter = app(slack)
+    root = slack.writes("hi all", "C1", "A0")
+    for number in range(1, 7):
+        slack.writes("hi", "C1", f"A{number}", thread_ts=root["ts"])
+    assert not adapter.workspaces.own.speaks_in("C1", root["ts"])
+    adapter.send(replace(_MESSAGE, chat="C1", thread=root["ts"]))
+    assert app(slack).workspaces.own.speaks_in("C1", root["ts"])
+
+
+def test_where_the_bot_was_called_its_answer_is_looked_for(slack: SlackServer) -> None:
+    """Else who writes below the answer within the next minute is not heard."""
+    adapter = app(slack)
+    knows = adapter.workspaces.own
+    root = slack.writes("hi all", "C1", "A0")
+    assert not knows.speaks_in("C1", root["ts"])
+    knows.called_in("C1", root["ts"])
+    assert not knows.speaks_in("C1", root["ts"])
+    adapter.send(replace(_MESSAGE, chat="C1", thread=root["ts"]))
+    assert knows.speaks_in("C1", root["ts"])
+
+
 def _send(adapter: SlackAdapter) -> object:
     return adapter.send(_MESSAGE)
 

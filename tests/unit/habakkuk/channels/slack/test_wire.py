@@ -20,7 +20,7 @@ from habakkuk.channels.messages import (
     Removal,
     Source,
 )
-from habakkuk.channels.slack import wire
+from habakkuk.channels.slack import bodies, wire
 
 _PAYLOADS = Path(__file__).parents[4] / "payloads" / "slack"
 _TEAM, _BOT, _MARY = "T061EG9R6", "U0LAN0Z89", "U061F7AUR"
@@ -40,6 +40,9 @@ class _Known:
 
     def speaks_in(self, channel: str, thread: str) -> bool:
         return (channel, thread) == ("C0LAN2Q65", _SPOKEN_IN)
+
+    def called_in(self, channel: str, thread: str) -> None:
+        """Need no note."""
 
     def written(self, own: str) -> str:
         return f"{self.team}/{own}" if self.team else own
@@ -273,7 +276,7 @@ _SLASH = {
 
 
 def test_a_slash_command_is_what_it_says() -> None:
-    (message,) = _READER.events(wire.decoded(urlencode(_SLASH).encode()))
+    (message,) = _READER.events(bodies.decoded(urlencode(_SLASH).encode()))
     assert message == InboundMessage(
         id=f"{_TEAM}:D0PNCRP9N:command-{_SLASH['trigger_id']}",
         chat="D0PNCRP9N",
@@ -286,12 +289,12 @@ def test_a_slash_command_is_what_it_says() -> None:
 @pytest.mark.parametrize("name", [path.stem for path in sorted(_PAYLOADS.glob("*.json"))])
 def test_what_a_request_brings_reads_as_what_the_line_brings(name: str) -> None:
     raw = (_PAYLOADS / f"{name}.json").read_bytes()
-    assert _READER.events(wire.decoded(raw)) == _events(name)
+    assert _READER.events(bodies.decoded(raw)) == _events(name)
 
 
 def test_what_is_pressed_comes_in_a_form() -> None:
     body = urlencode({"payload": json.dumps(_payload("block_actions"))}).encode()
-    assert _READER.events(wire.decoded(body)) == _events("block_actions")
+    assert _READER.events(bodies.decoded(body)) == _events("block_actions")
 
 
 @pytest.mark.parametrize(
@@ -309,7 +312,7 @@ def test_what_is_pressed_comes_in_a_form() -> None:
 )
 def test_what_makes_no_sense_is_unreadable(body: bytes) -> None:
     with pytest.raises(WebhookUnreadable):
-        _READER.events(wire.decoded(body))
+        _READER.events(bodies.decoded(body))
 
 
 def test_a_history_reads_as_events_do() -> None:

@@ -1,6 +1,6 @@
 """How an agent may sound: what stands behind its prompt in sessions that chose it (seed, Channels).
 
-Six are here; what lies in $HABAKKUK_HOME/personalities/NAME.md comes before them. Each is read at
+Five are here; what lies in $HABAKKUK_HOME/personalities/NAME.md comes before them. Each is read at
 every turn, so that a changed file counts from the next turn on.
 """
 

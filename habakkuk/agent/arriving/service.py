@@ -96,9 +96,7 @@ class Arrivals:
             if lost:
                 chat.add(work, turn.conversation_id, _notice(turn, lost))
 
-    def _got(
-        self, context: JobContext, turn: Turn, said: Said, awaited: Awaited
-    ) -> Attached | str:
+    def _got(self, context: JobContext, turn: Turn, said: Said, awaited: Awaited) -> Attached | str:
         """Return the file as it is stored, or what cannot be had and why."""
         mark = partial(self._mark, context, turn) if said.outside else _no_mark
         try:

@@ -31,12 +31,37 @@ def text_of_html(page: str) -> str:
     return _Reading().text(root) if root is not None else ""
 
 
+class _Line:
+    """A line that grows: a stranger's page may have one of a million pieces."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self.is_blank = True
+
+    @property
+    def takes_space(self) -> bool:
+        """Whether a blank may stand next: at the start and behind another it is one too many."""
+        return bool(self._pieces) and not self._pieces[-1].endswith(" ")
+
+    def add(self, text: str) -> None:
+        if text:
+            self._pieces.append(text)
+            self.is_blank = self.is_blank and not text.strip()
+
+    def taken(self) -> str:
+        """Return the line, and begin the next one."""
+        text = "".join(self._pieces)
+        self._pieces.clear()
+        self.is_blank = True
+        return text
+
+
 class _Reading:
     """One walk over a page: lines are put together piece by piece."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
-        self._line = ""
+        self._line = _Line()
         self._quotes = 0
         self._pre = 0
         self._silent = 0
@@ -60,9 +85,9 @@ class _Reading:
         elif name in _BLOCKS:
             self._new_line(apart=name in _APART)
         if name == "li":
-            self._line = "- "
-        elif name in {"td", "th"} and self._line.strip():
-            self._line += " | "
+            self._line.add("- ")
+        elif name in {"td", "th"} and not self._line.is_blank:
+            self._line.add(" | ")
         self._quotes += name == "blockquote"
         self._pre += name == "pre"
         self._say(element.text)
@@ -82,22 +107,24 @@ class _Reading:
         if not text or self._silent:
             return
         if self._pre:
-            *ended, self._line = f"{self._line}{text}".split("\n")
-            for line in ended:
-                self._lines.append(self._lead() + line)
+            *ended, last = text.split("\n")
+            for end in ended:
+                self._line.add(end)
+                self._lines.append(self._lead() + self._line.taken())
+            self._line.add(last)
             return
         said = _SPACE.sub(" ", text)
-        self._line += said.lstrip() if self._line.endswith(" ") or not self._line else said
+        self._line.add(said if self._line.takes_space else said.lstrip())
 
     def _new_line(self, *, apart: bool = False) -> None:
-        if self._line.strip():
+        if not self._line.is_blank:
             self._lines.append(self._finished())
-        self._line = ""
+        self._line.taken()
         if apart and self._lines and self._lines[-1].strip(" >"):
             self._lines.append(self._lead().rstrip())
 
     def _finished(self) -> str:
-        line, self._line = f"{self._lead()}{self._line.rstrip()}", ""
+        line = f"{self._lead()}{self._line.taken().rstrip()}"
         return line.rstrip() if line.strip(" >") else self._lead().rstrip()
 
     def _lead(self) -> str:

@@ -99,8 +99,7 @@ def _unquoted(lines: Sequence[str]) -> Sequence[str]:
         bare = next((n for n, line in enumerate(lines) if _WROTE.search(line.strip())), None)
         return lines if bare is None else lines[: _first_of(lines, bare + 1)]
     first, last = quoted[0], quoted[-1]
-    between = [n for n in range(first, last) if n not in set(quoted) and lines[n].strip()]
-    if between:
+    if any(line.strip() and not _QUOTED.match(line) for line in lines[first:last]):
         return lines
     before, after = lines[: _first_of(lines, first)], lines[last + 1 :]
     has_before, has_after = any(map(str.strip, before)), any(map(str.strip, after))

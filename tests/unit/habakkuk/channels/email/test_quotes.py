@@ -120,3 +120,8 @@ def test_something_is_always_left_of_something(lines: list[str]) -> None:
     said = without_quotes(text)
     assert bool(said) == bool(text.strip())
     assert set(said.split("\n")) <= {line.strip() for line in [*lines, ""]} | set(lines)
+
+
+def test_a_long_quote_of_a_stranger_holds_nothing_up() -> None:
+    """It is read before anybody asks whether they may write; its end must come."""
+    assert without_quotes("my answer\n\n" + "> yours\n" * 300_000) == "my answer"

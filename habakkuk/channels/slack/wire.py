@@ -28,6 +28,8 @@ from habakkuk.channels.messages import (
 from habakkuk.channels.slack import mrkdwn
 
 _MOST_FIELDS = 100
+# Each may be a question to Slack, during which nothing else is read; the others keep their ids.
+_MOST_NAMES = 20
 _TS = re.compile(r"\d+\.\d+")
 _READ = {"message", "app_mention"}
 # What people and programs say; every other subtype is a note of Slack's, such as who joined.
@@ -328,7 +330,18 @@ class _Reading:
 
     def _plain(self, message: _Message) -> str:
         text = mrkdwn.without_address(message.said, self._bot)
-        return mrkdwn.plain(text, self.known.name)
+        return mrkdwn.plain(text, self._names())
+
+    def _names(self) -> Callable[[str], str]:
+        """Return what asks for names: of people whom one message mentions, so many at most."""
+        asked: set[str] = set()
+
+        def name(user: str) -> str:
+            if len(asked) < _MOST_NAMES:
+                asked.add(user)
+            return self.known.name(user) if user in asked else ""
+
+        return name
 
 
 def message_id(team: str, channel: str, ts: str) -> str:

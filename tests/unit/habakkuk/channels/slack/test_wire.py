@@ -172,6 +172,22 @@ def test_what_slack_escapes_is_read_as_it_was_written(written: str, text: str) -
     assert _written(written).text == text
 
 
+def test_a_message_asks_for_few_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anybody in a channel can write thousands of mentions, and Slack is asked before we answer."""
+    asked: list[str] = []
+
+    def name(_: _Known, user: str) -> str:
+        asked.append(user)
+        return ""
+
+    monkeypatch.setattr(_Known, "name", name)
+    people = [f"U0000{n:04}" for n in range(1000)]
+    text = _written(" ".join(f"<@{user}>" for user in people)).text
+    assert text == " ".join(f"@{user}" for user in people)
+    # One of them is who wrote it.
+    assert len(set(asked)) <= 21
+
+
 def test_files_are_known_by_their_ids_and_no_address_is_kept() -> None:
     message = _message("file_share")
     handle = {"id": "F2147483862"}

@@ -25,7 +25,7 @@ from habakkuk.channels.messages import (
     Removal,
     Source,
 )
-from habakkuk.channels.slack import mrkdwn
+from habakkuk.channels.slack import mrkdwn, shares
 
 _MOST_FIELDS = 100
 # Each may be a question to Slack, during which nothing else is read; the others keep their ids.
@@ -89,6 +89,7 @@ class _Message(_Part):
     app_id: str | None = None
     text: str | None = None
     files: list[_File] = []
+    attachments: list[Any] = []
     edited: dict[str, Any] | None = None
     message: _Message | None = None
     previous_message: _Message | None = None
@@ -235,7 +236,8 @@ class _Reading:
 
     def _message(self, event: _Message) -> InboundMessage | None:
         files, unread = self._files(event.files)
-        if not event.said.strip() and not files and not unread:
+        shared = shares.read(event.attachments, self._names())
+        if not event.said.strip() and not files and not unread and not shared:
             return None
         sender = event.user or event.bot_id or ""
         source = self._source(event)
@@ -244,7 +246,7 @@ class _Reading:
             id=self._id(event),
             chat=self.known.written(event.channel),
             sender=self.known.written(sender),
-            text=self._plain(event),
+            text=shares.below(self._plain(event), shared),
             thread=self._thread(event),
             sender_name=self.known.name(sender) if person else "",
             group=self._group,
@@ -252,6 +254,7 @@ class _Reading:
             source=source,
             unread=unread,
             files=files,
+            outside=bool(shared),
         )
 
     def _changed(self, event: _Message) -> Event | None:

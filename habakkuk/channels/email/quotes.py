@@ -96,7 +96,7 @@ def _unquoted(lines: Sequence[str]) -> Sequence[str]:
     """Leave out one block of quotes at the end or at the start; several stay as they are."""
     quoted = [n for n, line in enumerate(lines) if _QUOTED.match(line)]
     if not quoted:
-        bare = next((n for n, line in enumerate(lines) if _WROTE.search(line.strip())), None)
+        bare = next((n for n, line in enumerate(lines) if _ends_in_wrote(line)), None)
         return lines if bare is None else lines[: _first_of(lines, bare + 1)]
     first, last = quoted[0], quoted[-1]
     if any(line.strip() and not _QUOTED.match(line) for line in lines[first:last]):
@@ -120,6 +120,11 @@ def _first_of(lines: Sequence[str], quote: int) -> int:
     while start < end and not _leads(lines[start:end]):
         start += 1
     return start if start < end else quote
+
+
+def _ends_in_wrote(line: str) -> bool:
+    # A search takes long in long lines, which are text that somebody wrote.
+    return len(line) <= _MOST_CHARACTERS and _WROTE.search(line.strip()) is not None
 
 
 def _leads(lines: Sequence[str]) -> bool:

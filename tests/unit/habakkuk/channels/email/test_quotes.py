@@ -124,4 +124,9 @@ def test_something_is_always_left_of_something(lines: list[str]) -> None:
 
 def test_a_long_quote_of_a_stranger_holds_nothing_up() -> None:
     """It is read before anybody asks whether they may write; its end must come."""
-    assert without_quotes("my answer\n\n" + "> yours\n" * 300_000) == "my answer"
+    assert without_quotes("my answer\n\n" + "> yours\n" * 100_000) == "my answer"
+
+
+def test_a_long_line_is_text_whatever_it_ends_in() -> None:
+    said = f"{'word ' * 80}and so he wrote:"
+    assert without_quotes(f"{said}\nthe end") == f"{said}\nthe end"

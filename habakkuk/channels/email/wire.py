@@ -12,12 +12,12 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from email import message_from_bytes
 from email.message import Message
 
 from habakkuk.channels.contract import WebhookUnreadable
 from habakkuk.channels.email import automatic, headers
 from habakkuk.channels.email.addresses import author
+from habakkuk.channels.email.parse import parsed
 from habakkuk.channels.email.parts import Part, read_parts
 from habakkuk.channels.email.proof import doubt
 from habakkuk.channels.email.quotes import without_quotes
@@ -64,10 +64,7 @@ class Reader:
 
     def read(self, content: bytes, place: Place) -> InboundMessage:
         """Return what a mail says. Raises WebhookUnreadable, and Unproven."""
-        try:
-            mail = message_from_bytes(content)
-        except RecursionError:
-            raise WebhookUnreadable("it has too many parts within parts") from None
+        mail = parsed(content)
         found = author(headers.raw(mail, "from"))
         if found is None:
             raise Unproven("its From names nobody, or several")

@@ -291,6 +291,21 @@ def test_parts_within_parts_without_end_are_no_mail() -> None:
         _OPEN.read(b"From: a@example.com\r\n" + nested, _PLACE)
 
 
+@pytest.mark.parametrize(
+    ("depth", "lines"),
+    [(200, b"\n" * 900_000), (1, b"\n" * 1_100_000), (1, b"\r" * 1_100_000)],
+    ids=["deep", "long", "bare"],
+)
+def test_a_mail_that_would_take_hours_to_read_is_not_read(depth: int, lines: bytes) -> None:
+    """Anybody can send one, and the mailbox would be read no further."""
+    heads = b"".join(
+        b"Content-Type: multipart/mixed; boundary=b%d\r\n\r\n--b%d\r\n" % (n, n)
+        for n in range(depth)
+    )
+    with pytest.raises(WebhookUnreadable, match="too many"):
+        _OPEN.read(b"From: a@example.com\r\n" + heads + b"\r\n" + lines, _PLACE)
+
+
 _TEXT = st.text(
     st.sampled_from("abcXYZ 019 .,;-_*<&>\"'éüñßжщ速茶नमस्ते👋👨\u200d👩🏽 \n\n"),
     min_size=1,

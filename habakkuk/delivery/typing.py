@@ -29,6 +29,8 @@ class Typing:
         self._lock = threading.Lock()
         self._places: Counter[_Place] = Counter()
         self._refused: set[_Place] = set()
+        # Asked for and not answered yet: a platform that hangs is not asked once more.
+        self._busy: set[_Place] = set()
         self._loop: Loop | None = None
 
     @contextmanager
@@ -67,14 +69,25 @@ class Typing:
     def _show_all(self) -> float:
         with self._lock:
             places = [place for place in self._places if place not in self._refused]
-        for place in places:
+            free = [place for place in places if place not in self._busy]
+            self._busy.update(free)
+        for place in free:
             self._asides.submit(partial(self._show, place))
         return _EVERY_SECONDS if places else _IDLE_SECONDS
 
     def _show(self, place: _Place) -> None:
         account, chat, thread = place
-        refused = self._asides.ask(account, "typing", lambda to: to.typing(chat, thread))
-        if refused is not None:
+        refused = None
+        try:
+            if self._is_wanted(place):
+                refused = self._asides.ask(account, "typing", lambda to: to.typing(chat, thread))
+        finally:
             with self._lock:
-                if place in self._places:
+                self._busy.discard(place)
+                if refused is not None and place in self._places:
                     self._refused.add(place)
+
+    def _is_wanted(self, place: _Place) -> bool:
+        """Whether a turn runs there still: it may have waited for a thread."""
+        with self._lock:
+            return place in self._places

@@ -188,6 +188,8 @@ class Gateway:
                 return known
             answered = self._answering.question(work, found, inbound)
             if answered is not None:
+                if inbound.outside and answered.turn_id is not None:
+                    turns.taint(work, answered.turn_id)
                 return answered
             asked = replace(asked, answers=False)
             conversation = self._fitted(work, found, inbound)
@@ -330,7 +332,7 @@ class Gateway:
             text=words.text,
             files=words.files,
             awaited=words.awaited,
-            outside=words.outside,
+            outside=words.outside or inbound.outside,
             session_id=session,
         )
         asked = replace(rows.acceptance(message, self._config), answers=False)
@@ -341,6 +343,14 @@ class Gateway:
             work.after_commit(partial(self._jobs.announce, asked.queue, asked.turn_id))
         context.heard(asked.turn_id, words.text)
         return rows.admitted(asked, accepted)
+
+    def _passed_on(
+        self, work: Work, inbound: Inbound, conversation: str, turn: str, said: str
+    ) -> None:
+        """Note that a command has handed words to a turn."""
+        if inbound.outside:
+            turns.taint(work, turn)
+        work.after_commit(partial(self._tell, inbound, conversation, turn, said))
 
     def _context(
         self, work: Work, conversation: Conversation, inbound: Inbound, call: _Call
@@ -353,9 +363,7 @@ class Gateway:
             self._jobs,
             self._server.selection,
             call.health,
-            lambda turn, said: work.after_commit(
-                partial(self._tell, inbound, conversation.id, turn, said)
-            ),
+            partial(self._passed_on, work, inbound, conversation.id),
             self._server.personalities,
             partial(self._server.keep, work),
             inbound.session_id is not None,

@@ -247,10 +247,13 @@ class SlackServer:
         for one in found:
             if one["ts"] == thread and writers:
                 one["reply_users"] = sorted(set(writers))[:5]
-        found.sort(key=lambda one: one["ts"], reverse=newest_first)
+        # "If oldest is provided but not latest then the messages returned are those closest to
+        # oldest, allowing you to page forward": the reference of the history methods.
+        forward = not newest_first or (bool(asked.get("oldest")) and not asked.get("latest"))
+        found.sort(key=lambda one: one["ts"], reverse=not forward)
         start, limit = int(asked.get("cursor") or 0), int(asked.get("limit") or 100)
         following = str(start + limit) if start + limit < len(found) else ""
-        page = found[start : start + limit]
+        page = sorted(found[start : start + limit], key=lambda one: one["ts"], reverse=newest_first)
         return {"messages": page, "response_metadata": {"next_cursor": following}}
 
     def _reactions_add(self, asked: Mapping[str, Any]) -> Any:

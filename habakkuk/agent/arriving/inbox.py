@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mimetypes
 import re
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
 from habakkuk.core.errors import ToolError
@@ -32,15 +33,19 @@ def file_name(name: str, mime: str, digest: str) -> str:
     return f"{stem or 'file'}-{digest[:_DIGEST]}{ending.lower()}"
 
 
-def put(workspace: Path, name: str, data: bytes) -> str:
+def put(
+    workspace: Path, name: str, data: bytes, before: Callable[[str], None] = lambda _path: None
+) -> str:
     """Write a file to the inbox; return its path from the workspace on. Raises ToolError.
 
     The same content under the same name is written once. One that was changed there stays.
+    `before` is told each path at which it may come to lie, before it does.
     """
     with open_workspace(workspace) as opened:
         refused = ToolError(f"{name}: there are too many of this name")
         for number in range(1, _MOST_TRIES + 1):
             path = f"{FOLDER}/{_numbered(name, number)}"
+            before(path)
             try:
                 if _is_written(opened, path, data):
                     return path

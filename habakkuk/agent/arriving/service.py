@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ class Arrivals:
                 self._settle(context, taken.turn, said)
 
     def _settle(self, context: JobContext, turn: Turn, said: Said) -> None:
-        found = [self._got(turn, one, context.interrupt) for one in said.awaited]
+        found = [self._got(context, turn, said, one) for one in said.awaited]
         files = [one for one in found if isinstance(one, Attached)]
         lost = [one for one in found if isinstance(one, str)]
         context.failpoints.hit("files.fetch.after")
@@ -92,27 +93,35 @@ class Arrivals:
             if not chat.attach(work, turn.conversation_id, said.seq, change):
                 # It was withdrawn meanwhile.
                 return
-            if said.outside:
-                turns.taint(work, turn.id)
-                taints.mark(work, self._touched(turn, files))
             if lost:
                 chat.add(work, turn.conversation_id, _notice(turn, lost))
 
-    def _got(self, turn: Turn, awaited: Awaited, interrupt: Interrupt) -> Attached | str:
+    def _got(self, context: JobContext, turn: Turn, said: Said, awaited: Awaited) -> Attached | str:
         """Return the file as it is stored, or what cannot be had and why."""
+        mark = partial(self._mark, context, turn) if said.outside else _no_mark
         try:
-            data = self._fetched(awaited, interrupt)
-            return self._stored(turn, awaited, data)
+            data = self._fetched(awaited, context.interrupt)
+            return self._stored(turn, awaited, data, mark)
         except (NotFetched, ToolError) as error:
             _log.warning("a file is not taken", account=awaited.account, reason=str(error))
             return f"the file {awaited.name or 'without a name'} ({error})"
 
-    def _stored(self, turn: Turn, awaited: Awaited, data: bytes) -> Attached:
+    def _mark(self, context: JobContext, turn: Turn, path: str) -> None:
+        """Note that strangers' words are about to lie in a file: a crash leaves a mark too many."""
+        whole = str(self._workspace(turn.agent) / path)
+        with context.database.transaction() as work:
+            context.guard(work)
+            turns.taint(work, turn.id)
+            taints.mark(work, Touched(turn.agent, turn.id, [whole]))
+
+    def _stored(
+        self, turn: Turn, awaited: Awaited, data: bytes, mark: Callable[[str], None]
+    ) -> Attached:
         mime = _mime(data, awaited.mime)
         blob = self._put(data, mime)
         name = inbox.file_name(awaited.name, mime, blob)
         try:
-            path = inbox.put(self._workspace(turn.agent), name, data)
+            path = inbox.put(self._workspace(turn.agent), name, data, mark)
         except ToolError:
             if mime not in SHOWN:
                 raise
@@ -145,10 +154,9 @@ class Arrivals:
             raise NotFetched("its account is not set up any more")
         return line
 
-    def _touched(self, turn: Turn, files: Sequence[Attached]) -> Touched:
-        workspace = self._workspace(turn.agent)
-        paths = [str(workspace / file.path) for file in files if file.path is not None]
-        return Touched(turn.agent, turn.id, paths)
+
+def _no_mark(_path: str) -> None:
+    """Leave a file of people who may write here unmarked."""
 
 
 def _read(line: Line, file: RemoteFile, interrupt: Interrupt) -> bytes:

@@ -38,6 +38,9 @@ _CLOSED = {
     4014: MAY_NOT_READ,
 }
 _CLOSING_SECONDS = 5.0
+# So many frames wait in memory while nothing can be stored. Then the line is left: what comes
+# meanwhile is read from the channels' histories, once all that waits is stored.
+_MOST_WAITING = 10_000
 # What it needs to know that a session stands.
 _READ_BY_LIBRARY = ("READY", "RESUMED")
 
@@ -119,6 +122,8 @@ class _Client(discord.Client):
     async def on_socket_raw_receive(self, frame: str) -> None:
         """Hand a frame on; called in the order of the frames."""
         self._taken.put(frame)
+        if self._taken.qsize() >= _MOST_WAITING:
+            await self.close()
 
 
 class _Rest(HTTPClient):

@@ -124,8 +124,8 @@ def _first_of(lines: Sequence[str], quote: int) -> int:
 
 
 def _wrote(line: str) -> bool:
-    """Say whether a line leads to a quote by its end; a longer one is looked at no further."""
-    return _WROTE.search(line.strip()[-_MOST_CHARACTERS:]) is not None
+    # A search takes long in long lines, which are text that somebody wrote.
+    return len(line) <= _MOST_CHARACTERS and _WROTE.search(line.strip()) is not None
 
 
 def _leads(lines: Sequence[str]) -> bool:

@@ -12,6 +12,7 @@ from habakkuk.channels.slack.client import Client, part
 Message = Mapping[str, Any]
 # A delivery is repeated for a day at most.
 _OLDEST_SECONDS = 86_400.0 + 3600.0
+_AHEAD_SECONDS = 3600.0
 # So many are looked through, newest first in a channel, and then it counts as not there.
 _PAGE, _PAGES = 200, 5
 
@@ -26,7 +27,7 @@ class History:
     def find(self, message: OutboundMessage, event: str) -> Message | None:
         """Return a message that was sent, by its key in the metadata of `event`.
 
-        A file has none: it is known by its name, its size and what was said with it.
+        A file has none: it is known by its name and its size, and that a bot sent it.
         """
         for found in self._messages(message.chat, message.thread):
             if _is_of(found, message, event):
@@ -39,16 +40,17 @@ class History:
         return next((one for one in _listed(data) if one.get("ts") == ts), None)
 
     def since(self, chat: str, oldest: str) -> list[Message]:
-        """Return what was written in a chat after a time stamp, oldest first; the newest page."""
+        """Return what was written in a chat after a time stamp, oldest first; the first page."""
         found = _listed(self._page(chat, "", oldest=oldest, limit=_PAGE))
         return sorted(found, key=lambda one: str(one.get("ts", "")))
 
     def _messages(self, chat: str, thread: str) -> Iterator[Message]:
-        cursor = None
-        oldest = f"{time.time() - _OLDEST_SECONDS:.6f}"
+        cursor, now = None, time.time()
+        # Without an end Slack begins with the oldest; its clock may be ahead of ours.
+        span = {"oldest": f"{now - _OLDEST_SECONDS:.6f}", "latest": f"{now + _AHEAD_SECONDS:.6f}"}
         for _ in range(_PAGES):
             data = self._page(
-                chat, thread, oldest=oldest, limit=_PAGE, cursor=cursor, include_all_metadata=True
+                chat, thread, **span, limit=_PAGE, cursor=cursor, include_all_metadata=True
             )
             yield from _listed(data)
             cursor = part(data, "response_metadata").get("next_cursor")

@@ -10,8 +10,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
+from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import from_json
 
 from habakkuk.channels.contract import WebhookUnreadable
 from habakkuk.channels.messages import (
@@ -23,15 +25,17 @@ from habakkuk.channels.messages import (
     Removal,
     Source,
 )
-from habakkuk.channels.slack import mrkdwn
+from habakkuk.channels.slack import mrkdwn, shares
 
+_MOST_FIELDS = 100
+# Each may be a question to Slack, during which nothing else is read; the others keep their ids.
+_MOST_NAMES = 20
 _TS = re.compile(r"\d+\.\d+")
 _READ = {"message", "app_mention"}
 # What people and programs say; every other subtype is a note of Slack's, such as who joined.
 _SAID = {"", "file_share", "thread_broadcast", "me_message", "bot_message", "slackbot_response"}
 # Notes and answers that Slack writes by itself.
 _SLACKBOT = "USLACKBOT"
-_FORWARDED = "Forwarded:"
 # Files that do not lie at Slack, or not any more.
 _ELSEWHERE = {
     "external": "a file that does not lie at Slack",
@@ -51,9 +55,6 @@ class Known(Protocol):
 
     def speaks_in(self, channel: str, thread: str) -> bool:
         """Say whether the bot has written in a thread, or was mentioned at its start."""
-
-    def called_in(self, channel: str, thread: str) -> None:
-        """Note that the bot was called in a thread, where it may have written soon."""
 
     def written(self, own: str) -> str:
         """Return what a channel or a user, by Slack's id, is called here."""
@@ -88,7 +89,7 @@ class _Message(_Part):
     app_id: str | None = None
     text: str | None = None
     files: list[_File] = []
-    attachments: list[dict[str, Any]] = []
+    attachments: list[Any] = []
     edited: dict[str, Any] | None = None
     message: _Message | None = None
     previous_message: _Message | None = None
@@ -96,11 +97,6 @@ class _Message(_Part):
     @property
     def said(self) -> str:
         return self.text or ""
-
-    @property
-    def shared(self) -> list[Mapping[str, Any]]:
-        """The messages that somebody passes on: what else is attached is a look at one."""
-        return [one for one in self.attachments if one.get("is_share") is True]
 
 
 class _Authorization(_Part):
@@ -159,6 +155,25 @@ class _Typed(_Part):
 
 class _Outer(_Typed):
     event: _Typed = _Typed()
+
+
+def decoded(body: bytes) -> Mapping[str, Any]:
+    """Return what a request holds, JSON or a form. Raises WebhookUnreadable."""
+    try:
+        text = body.decode()
+        if text.lstrip().startswith("{"):
+            return _object(text)
+        form = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
+        return _object(form["payload"]) if "payload" in form else form
+    except ValueError:
+        raise WebhookUnreadable("the body is neither JSON nor a form") from None
+
+
+def _object(text: str) -> Mapping[str, Any]:
+    found: object = from_json(text)
+    if not isinstance(found, dict):
+        raise WebhookUnreadable("the body is no object")
+    return found
 
 
 @dataclass(frozen=True)
@@ -221,10 +236,8 @@ class _Reading:
 
     def _message(self, event: _Message) -> InboundMessage | None:
         files, unread = self._files(event.files)
-        text, shared = self._text(event), event.shared
-        if any(one.get("files") or not _said_in(one) for one in shared):
-            unread = (*unread, "what a forwarded message holds")
-        if not text.strip() and not files and not unread:
+        shared = shares.read(event.attachments, self._names())
+        if not event.said.strip() and not files and not unread and not shared:
             return None
         sender = event.user or event.bot_id or ""
         source = self._source(event)
@@ -233,7 +246,7 @@ class _Reading:
             id=self._id(event),
             chat=self.known.written(event.channel),
             sender=self.known.written(sender),
-            text=text,
+            text=shares.below(self._plain(event), shared),
             thread=self._thread(event),
             sender_name=self.known.name(sender) if person else "",
             group=self._group,
@@ -260,7 +273,7 @@ class _Reading:
             id=self._id(now),
             chat=self.known.written(event.channel),
             sender=self.known.written(now.user or ""),
-            text=self._text(now),
+            text=self._plain(now),
             thread=self._thread(now),
         )
 
@@ -302,7 +315,6 @@ class _Reading:
 
     def _addressed(self, event: _Message) -> bool:
         if event.type == "app_mention" or mrkdwn.mentions(event.said, self._bot):
-            self.known.called_in(event.channel, event.thread_ts or event.ts)
             return True
         if not event.thread_ts or event.thread_ts == event.ts:
             return False
@@ -319,18 +331,20 @@ class _Reading:
         )
         return files, tuple(_ELSEWHERE[one.mode] for one in sent if one.mode in _ELSEWHERE)
 
-    def _text(self, message: _Message) -> str:
-        """Return what is said, and below it what is passed on."""
-        said = mrkdwn.without_address(message.said, self._bot)
-        words = filter(None, map(_said_in, message.shared))
-        passed = [f"{_FORWARDED}\n{one}" for one in words]
-        parts = [*([said] if said.strip() or not passed else []), *passed]
-        return mrkdwn.plain("\n\n".join(parts), self.known.name)
+    def _plain(self, message: _Message) -> str:
+        text = mrkdwn.without_address(message.said, self._bot)
+        return mrkdwn.plain(text, self._names())
 
+    def _names(self) -> Callable[[str], str]:
+        """Return what asks for names: of people whom one message mentions, so many at most."""
+        asked: set[str] = set()
 
-def _said_in(passed: Mapping[str, Any]) -> str:
-    said = passed.get("text")
-    return said.strip() if isinstance(said, str) else ""
+        def name(user: str) -> str:
+            if len(asked) < _MOST_NAMES:
+                asked.add(user)
+            return self.known.name(user) if user in asked else ""
+
+        return name
 
 
 def message_id(team: str, channel: str, ts: str) -> str:

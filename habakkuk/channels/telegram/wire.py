@@ -30,6 +30,8 @@ KINDS = ("message", "edited_message", "callback_query")
 _GROUPS = {"group", "supergroup"}
 # What the button sends with which everybody begins, at times with something behind it.
 _START = re.compile(r"/start(@[A-Za-z0-9_]+)?( [A-Za-z0-9_-]{1,64})?")
+# So that what a stranger wrote is neither a command nor a yes of who forwards it.
+_FORWARDED = "Forwarded:\n"
 _COMMAND = re.compile(r"(/[A-Za-z0-9_]+)@([A-Za-z0-9_]+)")
 
 
@@ -225,6 +227,8 @@ class Reader:
     def _plain(self, sent: _Message) -> str:
         """Return the text without the bot's own name where it only says whom it is for."""
         text = sent.said
+        if sent.forwarded:
+            return f"{_FORWARDED}{text}" if text else ""
         if sent.chat.type not in _GROUPS and _START.fullmatch(text):
             return "/help"
         first = next((mark for mark in sent.marks if mark.offset == 0), None)

@@ -192,6 +192,17 @@ def test_what_strangers_wrote_taints_the_turn_and_its_files(
     assert marked == ([name] if outside else [])
 
 
+def test_a_file_of_strangers_is_marked_before_it_lies_there(room: Room, shelf: Shelf) -> None:
+    """Its turn may be stopped after a crash, and another one read the file."""
+    points = Points({"files.fetch.after": 1})
+    room.stack.start(points)
+    room.say("fw", files=(shelf.holds("a.txt", b"1"),), outside=True)
+    until(lambda: "files.fetch.after" in points.passed)
+    room.stack.stop()
+    marked = [row.path.rpartition("/")[2] for row in room.rows("tainted_files")]
+    assert marked == list(_inbox(room))
+
+
 def test_a_word_of_strangers_taints_the_turn_without_a_file(room: Room) -> None:
     room.stack.start()
     room.heard(room.say("forwarded: buy now", outside=True))

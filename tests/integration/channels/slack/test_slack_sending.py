@@ -182,6 +182,15 @@ def test_what_became_of_a_send_is_asked(
     assert app(slack).find(replace(message, key="key2")) is None
 
 
+def test_in_a_busy_channel_what_was_sent_last_is_looked_at_first(slack: SlackServer) -> None:
+    for n in range(1100):
+        slack.writes(f"others write {n}", "D1")
+    slack.plans.append(DROP_AFTER)
+    with pytest.raises(OutcomeUnknown):
+        app(slack).send(_MESSAGE)
+    assert app(slack).find(_MESSAGE) is not None
+
+
 def test_a_history_that_cannot_be_read_now_is_asked_later(slack: SlackServer) -> None:
     slack.refusals["conversations.history"].append(Refusal("internal_error"))
     with pytest.raises(NotSent) as caught:

@@ -28,6 +28,7 @@ class Phone:
     shown: list[tuple[str, str]] = field(default_factory=list)
     features: frozenset[Feature] = frozenset({Feature.TYPING})
     refuses: bool = False
+    hangs: threading.Event | None = None
 
     def line(self, name: str) -> Any:
         adapter = SimpleNamespace(manifest=self, typing=self.typing)
@@ -35,6 +36,8 @@ class Phone:
 
     def typing(self, chat: str, thread: str) -> None:
         self.shown.append((chat, thread))
+        if self.hangs is not None and chat == "room":
+            self.hangs.wait(20)
         if self.refuses:
             raise NotSent("nobody may type there")
 
@@ -87,6 +90,17 @@ def test_a_platform_that_refuses_is_not_asked_again_in_that_turn(
             refused = phone.shown.count(("room", "topic"))
             until(lambda: phone.shown.count(("other", "")) >= 6)
     assert phone.shown.count(("room", "topic")) == refused
+
+
+def test_a_platform_that_hangs_is_asked_once_a_place(phone: Phone, typing: Typing) -> None:
+    """Else questions pile up, and reactions wait behind what nobody has to see any more."""
+    phone.hangs = threading.Event()
+    with typing.showing(_HERE), typing.showing(Target("phone", "other")):
+        until(lambda: phone.shown.count(("other", "")) >= 4)
+        asked = phone.shown.count(("room", "topic"))
+        phone.hangs.set()
+        until(lambda: phone.shown.count(("room", "topic")) > 1)
+    assert asked == 1
 
 
 @pytest.mark.parametrize("target", [None, Target("gone", "room")])

@@ -125,3 +125,8 @@ def test_something_is_always_left_of_something(lines: list[str]) -> None:
 def test_a_mail_of_nothing_but_quotes_is_read_line_by_line() -> None:
     """Looking at all of them for each would stand still for hours: anybody can send such a mail."""
     assert without_quotes("yes\n\n" + "> old\n" * 200_000) == "yes"
+
+
+def test_a_long_line_is_text_whatever_it_ends_in() -> None:
+    said = f"{'word ' * 80}and so he wrote:"
+    assert without_quotes(f"{said}\nthe end") == f"{said}\nthe end"

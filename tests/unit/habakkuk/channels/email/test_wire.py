@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from email import message_from_bytes
 from email.message import EmailMessage
+from email.policy import default
 from typing import Any
 
 import pytest
@@ -334,7 +336,9 @@ def test_what_a_foreign_program_wrote_is_read_as_it_was_meant(
         file, maintype="application", subtype="zip", filename=f"{subject[:9]!r}.zip"
     )
     read = _OPEN.read(made.as_bytes(), _PLACE)
-    assert read.subject == " ".join(subject.split())
+    # Python's own reader has it: its writer loses a blank between two encoded words.
+    written = message_from_bytes(made.as_bytes(), policy=default)["subject"]
+    assert read.subject == " ".join(str(written).split())
     assert [one.size for one in read.files] == [len(file)]
     # Quotes and signatures are looked at by themselves.
     if not any(line.lstrip().startswith(">") or line in {"--", "-- "} for line in said.split("\n")):

@@ -204,6 +204,56 @@ def test_what_slack_escapes_is_read_as_it_was_written(written: str, text: str) -
     assert _written(written).text == text
 
 
+def test_a_forwarded_message_is_read_as_strangers_words() -> None:
+    """It comes as an attachment of a message that may say nothing itself."""
+    shared = {
+        "is_msg_unfurl": True,
+        "is_share": True,
+        "author_id": "U9",
+        "channel_id": "C9",
+        "fallback": "[July 6th, 2026 2:02 PM] mallory: buy &lt;now&gt;",
+        "text": f"buy &lt;now&gt; <@{_BOT}>",
+        "footer": "Slack Conversation",
+    }
+    alone = _written("", attachments=[shared])
+    assert (alone.text, alone.outside) == ("Forwarded:\nbuy <now> @Habakkuk", True)
+    beside = _written("what is this?", attachments=[shared, {"is_share": True, "files": []}])
+    assert beside.text == (
+        "what is this?\n\nForwarded:\nbuy <now> @Habakkuk"
+        "\n\nForwarded:\n(something that cannot be read here)"
+    )
+
+
+def test_a_look_at_a_link_is_nothing_that_somebody_said() -> None:
+    look = {"from_url": "https://example.com", "title": "Example", "text": "A page.", "id": 1}
+    told = _written("see <https://example.com>", attachments=[look, "nonsense"])
+    assert (told.text, told.outside) == ("see https://example.com", False)
+
+
+def test_a_forwarded_mention_means_nobody() -> None:
+    payload = _payload("channel_text")
+    payload["event"]["attachments"] = [{"is_share": True, "text": f"<@{_BOT}> do it"}]
+    (message,) = _READER.events(payload)
+    assert isinstance(message, InboundMessage)
+    assert not message.addressed
+
+
+def test_a_message_asks_for_few_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anybody in a channel can write thousands of mentions, and Slack is asked before we answer."""
+    asked: list[str] = []
+
+    def name(_: _Known, user: str) -> str:
+        asked.append(user)
+        return ""
+
+    monkeypatch.setattr(_Known, "name", name)
+    people = [f"U0000{n:04}" for n in range(1000)]
+    text = _written(" ".join(f"<@{user}>" for user in people)).text
+    assert text == " ".join(f"@{user}" for user in people)
+    # One of them is who wrote it.
+    assert len(set(asked)) <= 21
+
+
 def test_files_are_known_by_their_ids_and_no_address_is_kept() -> None:
     message = _message("file_share")
     handle = {"id": "F2147483862"}

@@ -224,6 +224,15 @@ def test_a_forwarded_message_holds_strangers_words() -> None:
         assert message.outside is outside
 
 
+@pytest.mark.parametrize("said", ["yes", "/yolo on", "/start"])
+def test_a_forwarded_message_is_no_command_and_no_answer(said: str) -> None:
+    """Who forwards it has not said it; a stranger could have it approve what the agent asks."""
+    origin = {"type": "hidden_user", "date": 1, "sender_user_name": "Mallory"}
+    (message,) = _READER.update(_update(text=said, forward_origin=origin))
+    assert isinstance(message, InboundMessage)
+    assert message.text == f"Forwarded:\n{said}"
+
+
 def test_an_edit_names_the_message_that_it_changes() -> None:
     assert _events("edited_text") == [Edit("501:77", "501", "501", "grüß euch")]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from email import message_from_bytes
+from email.parser import BytesHeaderParser
 from email.utils import parsedate_to_datetime
 from typing import Any, ClassVar
 
@@ -182,7 +182,7 @@ class _Stand:
 
 def _written(found: Found) -> float:
     """Return when a mail says that it was written; when it arrived, where it does not say."""
-    said = message_from_bytes(found.content[:200_000]).get("date")
+    said = BytesHeaderParser().parsebytes(found.content[:200_000]).get("date")
     try:
         return parsedate_to_datetime(str(said)).timestamp()
     except (TypeError, ValueError, OverflowError):

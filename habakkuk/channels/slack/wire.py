@@ -252,7 +252,7 @@ class _Reading:
             group=self._group,
             addressed=not self._group or (source is not Source.OWN and self._addressed(event)),
             source=source,
-            unread=unread,
+            unread=(*unread, *shared.unread),
             files=files,
             outside=bool(shared),
         )

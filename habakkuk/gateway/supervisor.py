@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import socket
 import time
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -43,6 +44,8 @@ _STANDBY_SECONDS = 3.0
 _CLOSED_SECONDS = 300.0
 # Seed, Channels: from 1 s to 5 min, anew after a healthy minute.
 _SHORTEST, _LONGEST, _HEALTHY = 1.0, 300.0, 60.0
+# What fails so often by a fault of ours is passed over, or nothing behind it would ever be read.
+_MOST_FAULTS = 3
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,7 @@ class _Account:
         self._seat: cursors.Seat | None = None
         self._interrupt: Interrupt | None = None
         self._channel = ""
+        self._faults: Counter[str] = Counter()
 
     def run_once(self) -> float:
         """Poll until that ends; return the seconds until the next try."""
@@ -148,7 +152,7 @@ class _Account:
         if self._ending:
             # It was told so before there was anything to interrupt.
             return _CLOSED_SECONDS
-        self._door = _Door(self._parts, line, poller.silence)
+        self._door = _Door(self._parts, line, poller.silence, self._faults)
         began = self._began = time.time()
         self._change(State.LISTENING, "")
         self._offer(line)
@@ -236,9 +240,10 @@ class _Account:
 class _Door:
     """What a poller hands over to."""
 
-    def __init__(self, parts: Parts, line: Line, silence: float) -> None:
+    def __init__(self, parts: Parts, line: Line, silence: float, faults: Counter[str]) -> None:
         self._parts = parts
         self._line = line
+        self._faults = faults
         self.silence = silence
         self.heard = time.monotonic()
 
@@ -255,6 +260,23 @@ class _Door:
         except UserError as error:
             # The place was passed: what cannot be taken now is not better the next time.
             _log.info("a message was refused", account=self._line.name, reason=str(error))
+        except HabakkukError:
+            raise
+        except Exception:  # the top of one event's work: it may not hold up all that follow
+            if not self._is_hopeless(event):
+                raise
+            _log.exception("an event is passed over", account=self._line.name, event=event.id)
+            if cursor is not None:
+                self.pass_over(cursor)
+
+    def _is_hopeless(self, event: Event) -> bool:
+        """Count a failure of an event, and say whether it failed too often."""
+        named = f"{type(event).__name__} {event.id}"
+        self._faults[named] += 1
+        if self._faults[named] < _MOST_FAULTS:
+            return False
+        self._faults.clear()
+        return True
 
     def pass_over(self, cursor: Mapping[str, Any]) -> None:
         self.alive()

@@ -19,7 +19,9 @@ from habakkuk.core.config.schema import ChannelConfig
 from habakkuk.core.errors import ChannelError
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.gateway.health import ChannelHealth, State
+from habakkuk.gateway.intake import Intake, Received
 from habakkuk.gateway.supervisor import Parts, Supervisor
+from habakkuk.gateway.types import Cursor
 from tests.fakes.stack import Stack, until
 
 _NAME = "phone"
@@ -175,6 +177,24 @@ def test_one_that_fails_is_started_again_where_it_stood(
     until(lambda: watched.said() == ["one", "instead of 2", "two"])
     assert watched.platform.began_at == [None, {"n": 1}]
     assert watched.platform.runs == 2
+
+
+def test_an_event_that_fails_again_and_again_holds_nothing_up(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take = Intake.take
+
+    def fails(self: Intake, line: Line, event: Event, cursor: Cursor | None = None) -> Received:
+        if isinstance(event, InboundMessage) and event.text == "poison":
+            raise ValueError("a fault of ours")
+        return take(self, line, event, cursor)
+
+    monkeypatch.setattr(Intake, "take", fails)
+    monkeypatch.setattr("habakkuk.gateway.supervisor._SHORTEST", 0.01)
+    watched.platform.steps += [_message("one"), _message("poison"), _message("two")]
+    watched.make()
+    until(lambda: watched.said() == ["one", "two"])
+    assert watched.platform.began_at == [None, {"n": 1}, {"n": 1}]
 
 
 def test_one_that_cannot_work_waits_for_a_person(watched: Watched) -> None:

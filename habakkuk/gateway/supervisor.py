@@ -265,7 +265,7 @@ class _Door:
         except Exception:  # the top of one event's work: it may not hold up all that follow
             if not self._is_hopeless(event):
                 raise
-            _log.exception("an event is passed over", account=self._line.name, event=event.id)
+            _log.exception("an event is passed over", account=self._line.name, id=event.id)
             if cursor is not None:
                 self.pass_over(cursor)
 

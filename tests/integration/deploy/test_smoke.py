@@ -135,6 +135,8 @@ def browser(deployment: Deployment) -> httpx2.Client:
     )
 
 
+# Eight processes start one after the other, beside whatever else runs.
+@pytest.mark.timeout(300)
 @pytest.mark.slow
 def test_a_person_signs_in_and_is_answered(
     home: Path, empty_database_url: str, redis_server: ValkeyServer

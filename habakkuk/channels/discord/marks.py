@@ -15,10 +15,13 @@ from habakkuk.channels.discord.tables import Table
 _BULLET = re.compile(rb"\+|\d{1,9}\)")
 _FENCE = re.compile(rb"```([A-Za-z0-9_+.#-]*)[ \t]*\r?\n")
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+.#-]*")
+_OPEN_ADDRESS = re.compile(rb"https?://[^\s<]*\Z")
+_PAIRS = re.compile(r"`{2,}")
 _TICKS = re.compile(r"`{3,}")
 _CLOSED = re.compile(rb"\n[ \t]*```[ \t]*\Z")
 _QUOTED = re.compile(rb"^ {0,3}(?:>[ \t]?)+", re.MULTILINE)
 _ADDRESS = re.compile(rb"https?://[^\s<]+")
+_WEB = re.compile(r"https?://", re.IGNORECASE)
 _CLOSING_MARKS = re.compile(rb"[ \t]#+[ \t]*(?=\r?\n|\Z)")
 # What Discord may take for a mark or a mention; within words it does not take one underscore.
 _LIVE = re.compile(
@@ -126,6 +129,11 @@ class Marks:
         elif kind == "Code":
             self._blocks.append((start, end))
             self._spans.append((start, end))
+            if self._source[start:end].startswith(b"```"):
+                # Discord would begin a block of code there; an address takes the marks behind it.
+                near = _OPEN_ADDRESS.search(self._source, max(0, start - 2000), start)
+                lead = " " if near else ""
+                self._put(start, end, f"{lead}{_span(str(inside))}".encode())
         elif kind in ("Text", "Html", "InlineHtml"):
             self._text(str(inside), start, end)
 
@@ -161,9 +169,9 @@ class Marks:
 
     def _mention(self, start: int, addresses: list[tuple[int, int]]) -> Iterator[Patch]:
         """Yield what keeps a mention from being one: it counts wherever there is no code."""
-        if not _within(start, self._blocks) and not self._is_escaped(start):
-            # An address would take the backslash behind it.
-            ends = not _within(start, addresses) and _within(start - 1, addresses)
+        # An address would take the backslash behind it, also one that was written.
+        ends = not _within(start, addresses) and _within(start - 1, addresses)
+        if not _within(start, self._blocks) and (ends or not self._is_escaped(start)):
             yield Patch(start, start, b" \\" if ends else b"\\")
 
     def _is_escaped(self, at: int) -> bool:
@@ -191,7 +199,9 @@ class Marks:
     def _link_ends(self, place: Range) -> None:
         kind, target = self._targets.pop()
         label = self._end
-        if kind in ("Inline", "Autolink", "Email") or label <= place["start"] + 1:
+        # Discord links to the web alone, and would take some other targets for mentions.
+        leads = _WEB.match(target) is not None
+        if kind in ("Inline", "Autolink", "Email") or label <= place["start"] + 1 or not leads:
             return
         self._put(label, place["end"], f"](<{target}>)".encode())
 
@@ -290,6 +300,14 @@ class _Code:
         whole = fence is not None and fence[1].decode() == self._info.strip()
         closed = _CLOSED.search(written) is not None and "```" not in self.content
         return whole and closed and bool(self.content.strip())
+
+
+def _span(said: str) -> str:
+    """Return code within a line as Discord reads it, between one or two backticks."""
+    if "`" not in said:
+        return f"`{said}`"
+    apart = _PAIRS.sub(lambda found: _APART.join(found[0]), said)
+    return f"`` {apart} ``"
 
 
 def _within(at: int, places: list[tuple[int, int]]) -> bool:

@@ -57,15 +57,12 @@ class Throttle:
         self._good: OrderedDict[bytes, None] = OrderedDict()
         self._checked: set[bytes] = set()
 
-    def attempt(self, source: str, secret: str, *, alone: bool = False) -> Attempt:
-        """Count an attempt that is about to be checked. Raises Refused when there were too many.
-
-        `alone`: `secret` names who tries, not what, so that each try is another guess.
-        """
+    def attempt(self, source: str, secret: str) -> Attempt:
+        """Count an attempt that is about to be checked. Raises Refused when there were too many."""
         source, digest = _network(source), _digest(secret)
         with self._lock:
             # Many requests that bring the same secret at once are one guess.
-            if digest in self._good or (digest in self._checked and not alone):
+            if digest in self._good or digest in self._checked:
                 return Attempt(source, digest, known=True)
             self._count(source)
             self._checked.add(digest)

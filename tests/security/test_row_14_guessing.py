@@ -54,18 +54,6 @@ def test_many_guesses_at_once_do_not_slip_through(served: Served) -> None:
     assert statuses.count(429) == 34
 
 
-def test_signatures_that_are_guessed_at_once_count_each() -> None:
-    """Of a webhook the sender is known by its address alone: what it brings differs each time."""
-    throttle = Throttle(Clock())
-    begun = [throttle.attempt("198.51.100.7", "phone", alone=True) for _ in range(30)]
-    with pytest.raises(Refused):
-        throttle.attempt("198.51.100.7", "phone", alone=True)
-    for attempt in begun[1:]:
-        throttle.failed(attempt)
-    throttle.succeeded(begun[0])
-    assert throttle.attempt("198.51.100.7", "phone", alone=True).known
-
-
 def test_whoever_is_signed_in_is_not_held_up(served: Served, browser: Browser) -> None:
     browser.sign_in()
     stranger = served.new_client(None)

@@ -69,7 +69,7 @@ def _received(
     container: Container, throttle: Throttle, account: str, raw: RawRequest
 ) -> tuple[Sequence[Received], Reply | None]:
     source = request.remote_addr or ""
-    attempt = throttle.attempt(source, f"{account} {source}", alone=True)
+    attempt = throttle.attempt(source, f"{account} {source}")
     try:
         received = container.intake.receive(account, raw)
     except WebhookRejected as error:

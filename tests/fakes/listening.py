@@ -47,6 +47,11 @@ class Desk:
         return [one for one in list(self.events) if isinstance(one, kind)]
 
     @property
+    def messages(self) -> list[InboundMessage]:
+        """What was written, in order."""
+        return self.of(InboundMessage)
+
+    @property
     def texts(self) -> list[str]:
         """The messages that came."""
         return [one.text for one in self.of(InboundMessage)]
@@ -55,10 +60,12 @@ class Desk:
 class Running:
     """A poller in a thread of its own, and how it ended."""
 
-    def __init__(self, poller: ChannelPoller, desk: Desk) -> None:
+    def __init__(self, poller: ChannelPoller, desk: Desk, **settings: float) -> None:
         self.desk = desk
         self.ended: Exception | None = None
         self._poller = poller
+        for name, value in settings.items():
+            setattr(poller, name, value)
         self._interrupt = Interrupt()
         self._thread = threading.Thread(target=self._run)
         self._thread.start()

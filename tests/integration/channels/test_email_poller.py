@@ -14,9 +14,9 @@ from habakkuk.channels.email.poller import EmailPoller
 from habakkuk.channels.messages import Source
 from habakkuk.core.errors import ChannelError
 from habakkuk.core.interrupt import Interrupted
-from tests.fakes.desk import Desk, Running
 from tests.fakes.dovecot_server import Dovecot, dovecot
 from tests.fakes.letters import letter
+from tests.fakes.listening import Desk, Running
 from tests.fakes.stack import until
 
 Mail = Callable[..., EmailAdapter]

@@ -13,7 +13,7 @@ from habakkuk.channels.telegram.adapter import TelegramAdapter
 from habakkuk.channels.telegram.poller import TelegramPoller
 from habakkuk.core.errors import ChannelError
 from habakkuk.core.interrupt import Interrupted
-from tests.fakes.desk import Desk, Running
+from tests.fakes.listening import Desk, Running
 from tests.fakes.stack import until
 from tests.fakes.telegram_server import BOT, Refusal, TelegramServer
 

@@ -10,10 +10,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
-from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import from_json
 
 from habakkuk.channels.contract import WebhookUnreadable
 from habakkuk.channels.messages import (
@@ -27,7 +25,6 @@ from habakkuk.channels.messages import (
 )
 from habakkuk.channels.slack import mrkdwn, shares
 
-_MOST_FIELDS = 100
 # Each may be a question to Slack, during which nothing else is read; the others keep their ids.
 _MOST_NAMES = 20
 _TS = re.compile(r"\d+\.\d+")
@@ -155,25 +152,6 @@ class _Typed(_Part):
 
 class _Outer(_Typed):
     event: _Typed = _Typed()
-
-
-def decoded(body: bytes) -> Mapping[str, Any]:
-    """Return what a request holds, JSON or a form. Raises WebhookUnreadable."""
-    try:
-        text = body.decode()
-        if text.lstrip().startswith("{"):
-            return _object(text)
-        form = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
-        return _object(form["payload"]) if "payload" in form else form
-    except ValueError:
-        raise WebhookUnreadable("the body is neither JSON nor a form") from None
-
-
-def _object(text: str) -> Mapping[str, Any]:
-    found: object = from_json(text)
-    if not isinstance(found, dict):
-        raise WebhookUnreadable("the body is no object")
-    return found
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from habakkuk.accounts.memory import TokenMemory
+from habakkuk.accounts.memory import AccountMemory
 from habakkuk.accounts.store import identities, people, tokens
 from habakkuk.accounts.types import (
     DEFAULT_SCOPES,
@@ -34,10 +34,10 @@ _ONE_OWNER = "a server has one owner, who is neither changed nor removed"
 class Accounts:
     """People and the tokens of their programs."""
 
-    def __init__(self, database: Database, memory: TokenMemory | None = None) -> None:
-        """Use the pool of this process, and what it remembers of tokens."""
+    def __init__(self, database: Database, memory: AccountMemory | None = None) -> None:
+        """Use the pool of this process, and what it remembers of people."""
         self._database = database
-        self._memory = memory or TokenMemory()
+        self._memory = memory or AccountMemory()
         self._owner: User | None = None
 
     def owner(self) -> User:
@@ -73,7 +73,7 @@ class Accounts:
         `name` is what the platform calls them: shown, and never compared (case: two people may
         both be Bob). The caller has decided that this id may write here.
         """
-        found = identities.find(self._database, channel, account, external_id)
+        found = self.known(channel, account, external_id)
         while found is None:
             # The owner comes first on a server that nobody has used yet.
             self.owner()
@@ -87,7 +87,15 @@ class Accounts:
 
     def known(self, channel: str, account: str, external_id: str) -> User | None:
         """Return the person behind an id of a channel, None when it has never written."""
-        return identities.find(self._database, channel, account, external_id)
+        memory, key = self._memory.identities, (channel, account, external_id)
+        known = memory.recall(key)
+        if known is not None:
+            return known
+        changes = memory.changes
+        found = identities.find(self._database, channel, account, external_id)
+        if found is not None:
+            memory.keep(key, found, changes)
+        return found
 
     def link(self, channel: str, account: str, external_id: str, user: User) -> None:
         """Make an id of a channel a person's; what came under it before stays whosever it was."""
@@ -143,7 +151,7 @@ class Accounts:
         Only the digest is looked up, so the time taken tells nothing about the token. A role that
         was lowered since lowers what the token allows.
         """
-        memory, key = self._memory, digest(token)
+        memory, key = self._memory.tokens, digest(token)
         known = memory.recall(key)
         if known is not None:
             return known

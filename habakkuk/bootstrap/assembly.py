@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from habakkuk.accounts.memory import TokenMemory
+from habakkuk.accounts.memory import AccountMemory
 from habakkuk.accounts.service import Accounts
 from habakkuk.agent.approval.service import Approvals
 from habakkuk.agent.arriving.service import Arrivals
@@ -91,7 +91,7 @@ def _assemble(
     handlers, failpoints = dict[str, JobHandler](), _failpoints(settings)
     jobs = Jobs(database, wake, handlers)
     selection = select(settings)
-    live, memory = LiveHub(redis), TokenMemory()
+    live, memory = LiveHub(redis), AccountMemory()
     channels = Channels(settings.config.channels, settings.environment.values, OutsideHttp())
     blobs = Blobs(settings.home / "blobs", database, failpoints)
     prices = Prices(settings.config, selection.endpoints)

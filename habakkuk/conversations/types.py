@@ -270,13 +270,17 @@ class Acceptance:
 
 @dataclass(frozen=True)
 class Accepted:
-    """Where an accepted message stands, who answers it, and since when the turn is there."""
+    """Where an accepted message stands, who answers it, and since when the turn is there.
+
+    `behind`: a turn of its session waits for something, maybe for a person.
+    """
 
     conversation_id: str
     session_id: str
     seq: int
     agent: str
     at: datetime
+    behind: bool = False
 
 
 class Outcome(StrEnum):

@@ -169,4 +169,5 @@ def admitted(asked: Acceptance, accepted: Accepted) -> Admitted:
         asked.turn_id,
         agent=accepted.agent,
         at=accepted.at,
+        behind=accepted.behind,
     )

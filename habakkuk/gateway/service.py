@@ -125,7 +125,7 @@ class Gateway:
 
     def tell_what_it_waits_for(self, inbound: Inbound, admitted: Admitted) -> None:
         """Say outside that a message waits behind an open question, where no queue is shown."""
-        if admitted.turn_id is None or admitted.duplicate or admitted.answers:
+        if not admitted.behind:
             return
         with self._database.transaction() as work:
             row = self._answering.notice(work, inbound, admitted)

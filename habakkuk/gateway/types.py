@@ -75,7 +75,7 @@ class Admitted:
 
     `turn_id` is None for a command, whose `reply` is set, and whose `session_id` is the session
     that was the conversation's current one before it. `answers`: it answered the open question of
-    that turn, which goes on.
+    that turn, which goes on. `behind`: a turn of its session waits for something before it.
     """
 
     conversation_id: str
@@ -87,3 +87,4 @@ class Admitted:
     agent: str | None = field(default=None, compare=False)
     at: datetime | None = field(default=None, compare=False)
     answers: bool = field(default=False, compare=False)
+    behind: bool = field(default=False, compare=False)

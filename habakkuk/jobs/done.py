@@ -66,12 +66,16 @@ class DoneListener:
         self._listening = threading.Event()
         self._stopped = threading.Event()
 
-    def start(self) -> None:
-        """Start to listen, once; returns when the database is heard or after a second."""
+    def begin(self) -> None:
+        """Start to listen, once, without waiting for the database."""
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="done", daemon=True)
                 self._thread.start()
+
+    def start(self) -> None:
+        """Start to listen; return when the database is heard or after a second."""
+        self.begin()
         self._listening.wait(timeout=_RECONNECT_SECONDS)
 
     def stop(self) -> None:

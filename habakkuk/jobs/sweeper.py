@@ -1,7 +1,7 @@
 """Find what nobody woke: dead owners, expired waits, due jobs, poison.
 
-Every worker sweeps, twice a second; the part that changes rows is done by one at a time, under a
-transaction lock that a frozen process cannot keep.
+Every worker looks for the dead four times a second, and for due jobs at every other look; rows are
+changed by one at a time, under a transaction lock that a frozen process cannot keep.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ from habakkuk.jobs.types import Job, JobState
 from habakkuk.jobs.wake import Wake
 
 _log = get_logger("jobs.sweeper")
-SWEEP_SECONDS = 0.5
-_JITTER_SECONDS = 0.1
+SWEEP_SECONDS = 0.25
+_JITTER_SECONDS = 0.05
 _MOST_OFFERS = 50
-_SWEEPS_PER_PROBE = 2
+_SWEEPS_PER_OFFER = 2
+_SWEEPS_PER_PROBE = 4
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,8 @@ class Sweeper:
         self._loop.start()
 
     def kick(self) -> None:
-        """Sweep now."""
+        """Sweep now, and look for everything."""
+        self._sweeps = 0
         self._loop.kick()
 
     def stop(self) -> None:
@@ -68,15 +70,18 @@ class Sweeper:
         self._loop.stop()
 
     def sweep(self) -> None:
-        """Do one whole sweep."""
+        """Mend what there is to mend; now and then look for due jobs and for poison."""
+        sweeps, self._sweeps = self._sweeps, self._sweeps + 1
         self.mend()
-        self.offer_due()
-        self._sweeps += 1
-        if self._sweeps % _SWEEPS_PER_PROBE == 0:
+        if sweeps % _SWEEPS_PER_OFFER == 0:
+            self.offer_due()
+        if sweeps % _SWEEPS_PER_PROBE == 0:
             self._look_for_poison()
 
     def mend(self) -> None:
         """Take over from the dead, resolve what expired and set aside what died in the probe."""
+        if not store.finds_something(self._parts.database):
+            return
         taken: list[Taken] = []
         killers: list[Job] = []
         with self._parts.database.transaction() as work:

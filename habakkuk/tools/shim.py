@@ -33,6 +33,8 @@ _TERM_GRACE = 2.0  # seconds between the polite and the last signal after a time
 _SWEEP_SECONDS = 3.0
 _STOP_SECONDS = 15.0
 _ORDER_LIMIT = 4_000_000
+# After the workers (core/priority.py): a compiler may take hours, an answer may not.
+_NICENESS = 15
 _COULD_NOT = 127  # as shells say it
 
 
@@ -235,6 +237,7 @@ def _become(order: Order) -> None:
     """Turn this child into the command. Never returns."""
     try:
         os.setsid()
+        _give_way()
         close = _confinement(order)
         _give_up(order)
         _enter(order)
@@ -244,6 +247,16 @@ def _become(order: Order) -> None:
         os.write(2, f"the command cannot start in {order.folder}: {error}\n".encode())
     finally:
         os._exit(_COULD_NOT)
+
+
+def _give_way() -> None:
+    """Let the server go first: this session as a whole, and the command in it."""
+    os.setpriority(os.PRIO_PROCESS, 0, max(_NICENESS, os.getpriority(os.PRIO_PROCESS, 0)))
+    try:
+        with open("/proc/self/autogroup", "w") as group:  # noqa: PTH123 - as above
+            group.write(str(_NICENESS))
+    except OSError:
+        return  # Not Linux, or one without it.
 
 
 def _make_scratch(order: Order) -> str | None:

@@ -453,7 +453,7 @@ CREATE TABLE turns (
 CREATE INDEX turns_conversation_id ON turns (conversation_id);
 CREATE INDEX turns_session_id ON turns (session_id);
 
--- Processes remember for some seconds who came with which token: they hear of changes at once.
+-- Processes remember for some seconds who came with which token or id: they hear of changes at once.
 CREATE FUNCTION tell_accounts() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM pg_notify('hab_accounts', '');
@@ -461,6 +461,8 @@ BEGIN
 END
 $$;
 CREATE TRIGGER api_tokens_changed AFTER UPDATE OF revoked, scopes, user_id, hash OR DELETE ON api_tokens
+    FOR EACH STATEMENT EXECUTE FUNCTION tell_accounts();
+CREATE TRIGGER identities_changed AFTER UPDATE OR DELETE ON identities
     FOR EACH STATEMENT EXECUTE FUNCTION tell_accounts();
 CREATE TRIGGER users_changed AFTER UPDATE OF role, name OR DELETE ON users
     FOR EACH STATEMENT EXECUTE FUNCTION tell_accounts();

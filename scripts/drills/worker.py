@@ -15,6 +15,7 @@ from habakkuk.bootstrap import build
 from habakkuk.core.config.environment import read_environment
 from habakkuk.core.config.settings import Settings, load_settings
 from habakkuk.core.log import configure_logging
+from habakkuk.core.priority import WORKER_NICENESS, give_way
 from habakkuk.jobs.host import JobSource
 from scripts.drills.holding import hold
 from scripts.drills.mutants.apply import apply
@@ -34,6 +35,7 @@ def run(arguments: Sequence[str], variables: Mapping[str, str]) -> None:
     if name := variables.get(MUTANT):
         apply(name)
     # Not its main, which reads the process's own environment: its children would, too.
+    give_way(WORKER_NICENESS)
     settings = load_settings(read_environment(armed))
     sys.exit(serve(make_celery(settings, _source), settings.config.workers, arguments))
 

@@ -54,6 +54,8 @@ def add_webhooks(app: Flask, container: Container) -> None:
     @takes_bytes
     def receive(account: str) -> Response:
         """Take what a platform sends to one account."""
+        # So that who writes is remembered from one message to the next.
+        container.done.begin()
         body = read_bytes(cast("StrictRequest", request), _MAX_BODY)
         headers = {name.lower(): value for name, value in request.headers.items()}
         raw = RawRequest(request.method, headers, body)

@@ -69,7 +69,10 @@ _ACCEPT = text("""
                now() + :delay * interval '1 s'
         FROM opened o WHERE :opens ON CONFLICT (id) DO NOTHING
     )
-    SELECT conversation_id, session_id, agent, seq, now() AS at FROM opened
+    SELECT o.conversation_id, o.session_id, o.agent, o.seq, now() AS at,
+           EXISTS (SELECT 1 FROM jobs j
+                   WHERE j.serial_key = 's:' || o.session_id AND j.state = 'waiting') AS behind
+    FROM opened o
 """)
 # Of a message without an id of its own nothing can be known already: one statement makes the
 # conversation and takes the message, and does nothing where an address is not new.
@@ -97,7 +100,7 @@ _OPEN = text("""
         SELECT :turn_id, :kind, :queue, 's:' || c.session_id, CAST(:payload AS jsonb) FROM conv c
     )
     SELECT c.id AS conversation_id, c.session_id, CAST(:agent AS text) AS agent,
-           CAST(1 AS bigint) AS seq, now() AS at
+           CAST(1 AS bigint) AS seq, now() AS at, false AS behind
     FROM conv c
 """)
 # A statement of its own before the take: whoever waits for the row sees with the next statement
@@ -374,7 +377,8 @@ def _acceptance(asked: Acceptance) -> dict[str, Any]:
 
 
 def _accepted(row: Row) -> Accepted:
-    return Accepted(row.conversation_id, row.session_id, row.seq, row.agent, row.at)
+    place = row.conversation_id, row.session_id, row.seq
+    return Accepted(*place, row.agent, row.at, behind=row.behind)
 
 
 def _as_json(messages: Sequence[Message]) -> str:

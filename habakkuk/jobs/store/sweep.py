@@ -11,6 +11,15 @@ from habakkuk.jobs.store.lease import Lease
 from habakkuk.jobs.types import Job
 
 _ALONE = statement("SELECT pg_try_advisory_xact_lock(7778, 2) AS mine")
+# All that the others here, and waits.expire, could find, by reading alone.
+_SOMETHING = statement(
+    "WITH present AS MATERIALIZED ($present) SELECT 1 WHERE"
+    " EXISTS (SELECT 1 FROM jobs j LEFT JOIN present p ON p.lock = CAST(j.owner_lock AS oid)"
+    " WHERE j.state = 'running'"
+    " AND (p.lock IS NULL AND $rested OR j.lease_until < clock_timestamp()))"
+    " OR EXISTS (SELECT 1 FROM waits w WHERE w.resolved_at IS NULL"
+    " AND w.expires_at < clock_timestamp())"
+)
 # Dead: the lease is over, or (PostgreSQL having rested) nobody holds the presence lock. A job that
 # died in the probe (poison, and no presence) is not taken over here: it is set aside.
 _TAKE_OVER = statement(
@@ -75,6 +84,11 @@ class Due:
     queue: str
     serial_key: str | None
     latest_fence: int
+
+
+def finds_something(database: Database) -> bool:
+    """Say whether there may be something to mend, in one round trip that locks nothing."""
+    return bool(database.run(_SOMETHING))
 
 
 def alone(work: Work) -> bool:

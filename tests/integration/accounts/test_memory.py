@@ -1,4 +1,4 @@
-"""What a process remembers of tokens is never older than what the database says now."""
+"""What a process remembers of people is never older than what the database says now."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import text
 
-from habakkuk.accounts.memory import KEEP_SECONDS, TokenMemory
+from habakkuk.accounts.memory import KEEP_SECONDS, AccountMemory
 from habakkuk.accounts.service import Accounts
 from habakkuk.accounts.types import Principal, Role, User
 from habakkuk.db.engine import Database
@@ -23,24 +23,24 @@ def database(database_url: str) -> Iterator[Database]:
 
 
 @pytest.fixture
-def memory() -> TokenMemory:
-    return TokenMemory()
+def memory() -> AccountMemory:
+    return AccountMemory()
 
 
 @pytest.fixture
-def accounts(database: Database, memory: TokenMemory) -> Iterator[Accounts]:
+def accounts(database: Database, memory: AccountMemory) -> Iterator[Accounts]:
     listener = DoneListener(database, others=[memory])
     listener.start()
     yield Accounts(database, memory)
     listener.stop()
 
 
-def known(memory: TokenMemory) -> int:
-    return len(memory._known)
+def known(memory: AccountMemory) -> int:
+    return len(memory.tokens._known) + len(memory.identities._known)
 
 
 def test_a_token_is_looked_up_once(
-    accounts: Accounts, memory: TokenMemory, monkeypatch: pytest.MonkeyPatch
+    accounts: Accounts, memory: AccountMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = accounts.create_token("one")
     first = accounts.authenticate(token)
@@ -50,7 +50,7 @@ def test_a_token_is_looked_up_once(
 
 
 def test_a_revoked_token_is_forgotten_wherever_it_was_revoked(
-    database: Database, accounts: Accounts, memory: TokenMemory
+    database: Database, accounts: Accounts, memory: AccountMemory
 ) -> None:
     token = accounts.create_token("one")
     assert accounts.authenticate(token) is not None
@@ -61,7 +61,7 @@ def test_a_revoked_token_is_forgotten_wherever_it_was_revoked(
 
 
 def test_a_lowered_role_counts_at_once(
-    database: Database, accounts: Accounts, memory: TokenMemory
+    database: Database, accounts: Accounts, memory: AccountMemory
 ) -> None:
     mary = accounts.add("Mary")
     token = accounts.create_token("hers", user=mary)
@@ -73,7 +73,7 @@ def test_a_lowered_role_counts_at_once(
     assert found.user.role is Role.VIEWER
 
 
-def test_a_removed_person_is_forgotten(accounts: Accounts, memory: TokenMemory) -> None:
+def test_a_removed_person_is_forgotten(accounts: Accounts, memory: AccountMemory) -> None:
     token = accounts.create_token("hers", user=accounts.add("Mary"))
     assert accounts.authenticate(token) is not None
     accounts.remove("Mary")
@@ -82,7 +82,7 @@ def test_a_removed_person_is_forgotten(accounts: Accounts, memory: TokenMemory) 
 
 
 def test_that_a_token_was_used_is_no_change(
-    database: Database, accounts: Accounts, memory: TokenMemory
+    database: Database, accounts: Accounts, memory: AccountMemory
 ) -> None:
     """It is noted with the look-up: a change would empty the memory that the look-up fills."""
     token = accounts.create_token("one")
@@ -90,12 +90,41 @@ def test_that_a_token_was_used_is_no_change(
     database.run(text("UPDATE api_tokens SET last_used = now()"))
     database.run(text("UPDATE users SET password = 'x'"))
     # Notifications come in order: when that of a person's new name is there, no other came before.
-    changes = memory.changes
+    changes = memory.tokens.changes
     assert known(memory) == 1
     accounts.add("Mary")
     accounts.set_role("Mary", Role.VIEWER)
-    until(lambda: memory.changes > changes)
-    assert memory.changes == changes + 1
+    until(lambda: memory.tokens.changes > changes)
+    assert memory.tokens.changes == changes + 1
+
+
+def test_an_identity_is_looked_up_once(accounts: Accounts, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = accounts.of_identity("webhook", "phone", "4711", "Mary")
+    assert accounts.of_identity("webhook", "phone", "4711", "Mary") == first
+    monkeypatch.setattr("habakkuk.accounts.store.identities.find", lambda *_: None)
+    assert accounts.known("webhook", "phone", "4711") == first
+
+
+def test_a_linked_identity_is_another_persons_at_once(
+    accounts: Accounts, memory: AccountMemory
+) -> None:
+    before = accounts.of_identity("webhook", "phone", "4711", "Mary")
+    assert accounts.known("webhook", "phone", "4711") == before
+    mary = accounts.add("Mary Jones")
+    accounts.link("webhook", "phone", "4711", mary)
+    until(lambda: not known(memory))
+    assert accounts.known("webhook", "phone", "4711") == mary
+
+
+def test_a_viewer_is_one_at_once(accounts: Accounts, memory: AccountMemory) -> None:
+    """What a platform brings is judged by the role that the person has now."""
+    person = accounts.of_identity("webhook", "phone", "4711", "Mary")
+    assert accounts.known("webhook", "phone", "4711") == person
+    accounts.set_role(person.name, Role.VIEWER)
+    until(lambda: not known(memory))
+    found = accounts.known("webhook", "phone", "4711")
+    assert found is not None
+    assert found.role is Role.VIEWER
 
 
 class Clock:
@@ -111,28 +140,28 @@ SOMEBODY = Principal(User("u", "somebody", Role.MEMBER), frozenset())
 
 def test_nothing_is_remembered_for_longer_than_ten_seconds() -> None:
     clock = Clock()
-    memory = TokenMemory(clock)  # type: ignore[arg-type] # - a clock of the test
+    memory = AccountMemory(clock)  # type: ignore[arg-type] # - a clock of the test
     memory.began()
-    memory.keep(b"x", SOMEBODY, memory.changes)
-    assert memory.recall(b"x") == SOMEBODY
+    memory.tokens.keep(b"x", SOMEBODY, memory.tokens.changes)
+    assert memory.tokens.recall(b"x") == SOMEBODY
     clock.now += KEEP_SECONDS + 0.1
-    assert memory.recall(b"x") is None
+    assert memory.tokens.recall(b"x") is None
 
 
 def test_what_changed_while_the_database_was_asked_is_not_remembered() -> None:
-    memory = TokenMemory()
+    memory = AccountMemory()
     memory.began()
-    before = memory.changes
+    before = memory.tokens.changes
     memory.told("")
-    memory.keep(b"x", SOMEBODY, before)
-    assert memory.recall(b"x") is None
+    memory.tokens.keep(b"x", SOMEBODY, before)
+    assert memory.tokens.recall(b"x") is None
 
 
 def test_a_deaf_process_remembers_nothing() -> None:
-    memory = TokenMemory()
-    memory.keep(b"x", SOMEBODY, memory.changes)
-    assert memory.recall(b"x") is None
+    memory = AccountMemory()
+    memory.tokens.keep(b"x", SOMEBODY, memory.tokens.changes)
+    assert memory.tokens.recall(b"x") is None
     memory.began()
-    memory.keep(b"x", SOMEBODY, memory.changes)
+    memory.tokens.keep(b"x", SOMEBODY, memory.tokens.changes)
     memory.ended()
-    assert memory.recall(b"x") is None
+    assert memory.tokens.recall(b"x") is None

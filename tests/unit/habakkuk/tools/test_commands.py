@@ -114,6 +114,14 @@ def test_it_leads_a_session_without_a_terminal(workspace: Path) -> None:
     assert "No such device" in ended.errors.text()
 
 
+def test_it_goes_after_the_server(workspace: Path) -> None:
+    ended = run("nice; cat /proc/self/autogroup 2>/dev/null", workspace)
+    niceness, *session = ended.output.text().splitlines()
+    assert int(niceness) >= 15
+    # sched(7): "/autogroup-25 nice 15", where the kernel has it.
+    assert not session or session[0].endswith("nice 15")
+
+
 def test_descriptors_of_the_worker_are_not_inherited(workspace: Path) -> None:
     kept = os.open(os.devnull, os.O_RDONLY)
     os.set_inheritable(kept, True)

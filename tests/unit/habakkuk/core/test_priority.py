@@ -1,0 +1,53 @@
+"""Workers let others go first: seen in a process of its own, since nobody may take that back."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+_TELL = """
+import os
+from habakkuk.core.priority import give_way
+{before}
+give_way(10)
+print(os.getpriority(os.PRIO_PROCESS, 0))
+"""
+_GROUP = "print(open('/proc/self/autogroup').read())"
+needs_groups = pytest.mark.skipif(
+    not Path("/proc/self/autogroup").exists(), reason="this kernel has no groups of sessions"
+)
+
+
+def told(before: str = "", after: str = "", *, leads: bool = True) -> list[str]:
+    ended = subprocess.run(
+        [sys.executable, "-c", _TELL.format(before=before) + after],
+        start_new_session=leads,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return ended.stdout.split()
+
+
+def test_a_process_steps_back() -> None:
+    assert told() == ["10"]
+
+
+def test_who_stepped_back_further_stays_there() -> None:
+    assert told("os.setpriority(os.PRIO_PROCESS, 0, 12)") == ["12"]
+
+
+@needs_groups
+def test_its_session_steps_back_as_a_whole() -> None:
+    """Otherwise Linux gives every session the same, whatever its processes say (sched(7))."""
+    assert told(after=_GROUP)[-2:] == ["nice", "10"]
+
+
+@needs_groups
+def test_a_session_of_somebody_else_stays_as_it_is() -> None:
+    before = Path("/proc/self/autogroup").read_text()
+    assert told(leads=False) == ["10"]
+    assert Path("/proc/self/autogroup").read_text() == before

@@ -17,7 +17,7 @@ from habakkuk.llm.types import ToolCall
 from habakkuk.tools.checkpoints.service import turn_id
 from habakkuk.tools.checkpoints.types import Kind, Label
 from habakkuk.tools.contract import Risk, Tool
-from habakkuk.tools.workspace import inside
+from habakkuk.tools.paths import inside
 
 _REQUEST = 200
 # One that was cut short may wait for its next try; a turn does not wait for ever.

@@ -10,13 +10,15 @@ import os
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from habakkuk.core.agent_user import AgentUser, find_agent_user
 from habakkuk.core.errors import ToolError
 from habakkuk.tools.commands import Commands
+from habakkuk.tools.paths import inside
 from habakkuk.tools.reach import closed_to
-from habakkuk.tools.workspace import Workspace, inside
+from habakkuk.tools.workspace import Workspace
 
 _ROOT = Path("/")
 # What lies there is no file but a view of the system, of this very process among others.
@@ -45,19 +47,17 @@ def read_elsewhere(
     hidden = [*map(Path, _VIEWS), *([commands.home.resolve()] if commands.home else [])]
     if any(whole.is_relative_to(folder) for folder in hidden):
         raise ToolError(f"{path}: no agent reads there")
-    if os.geteuid() == 0:
-        _expect_readable(whole, user())
+    check = partial(_expect_readable, whole, user()) if os.geteuid() == 0 else None
     folder = os.open(_ROOT, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        return Workspace(_ROOT, folder).read(path, limit.size, limit.over)
+        return Workspace(_ROOT, folder).read(path, limit.size, limit.over, check)
     finally:
         os.close(folder)
 
 
-def _expect_readable(path: Path, user: AgentUser | None) -> None:
-    """Refuse as root what the agents' own user may not read."""
+def _expect_readable(path: Path, user: AgentUser | None, found: os.stat_result) -> None:
+    """Refuse as root what the agents' own user may not read: of the very file that was opened."""
     try:
-        found = path.lstat()
         closed = user is None or closed_to(path, user) is not None
     except OSError as error:
         raise ToolError(f"{path}: {(error.strerror or 'unreadable').lower()}") from error

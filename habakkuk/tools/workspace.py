@@ -20,17 +20,18 @@ from pathlib import Path
 from habakkuk.core.agent_user import AgentUser, find_agent_user
 from habakkuk.core.errors import ToolError
 from habakkuk.core.interrupt import Interrupt
+from habakkuk.tools.paths import inside
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK opening a pipe waits for its other end.
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE, _NEW_FOLDER = 0o644, 0o755
-_LONGEST_PATH = 4096
-_DEEPEST = 64
 _LOCK_POLL = 0.02
 _LOCK_SECONDS = 20.0
 _READ_AT_ONCE = "that can be read at once; look at a part of it with exec"
+# Looks at what was opened; raises ToolError.
+Check = Callable[[os.stat_result], None]
 _KINDS = {
     stat.S_IFLNK: "a symbolic link, and links are not followed",
     stat.S_IFDIR: "a folder",
@@ -77,38 +78,6 @@ def _give(name: str, folder: int, user: AgentUser) -> None:
         os.chown(name, user.uid, user.gid, dir_fd=folder, follow_symlinks=False)
 
 
-def inside(path: str, workspace: Path) -> tuple[str, ...]:
-    """Return the names that lead from the workspace to `path`. Raises ToolError when none do.
-
-    Nothing is looked up: this is what the path says, for the walk and for approvals alike.
-    """
-    _check_text(path)
-    if path.startswith("~"):
-        raise ToolError(f"{path}: '~' is not expanded; write the path from the workspace on")
-    names = [name for name in path.split("/") if name not in {"", "."}]
-    if ".." in names:
-        raise ToolError(f"{path}: '..' is not allowed; write the path from the workspace on")
-    if path.startswith("/"):
-        root = workspace.parts[1:]
-        if tuple(names[: len(root)]) != root:
-            raise ToolError(f"{path}: outside the workspace {workspace}")
-        names = names[len(root) :]
-    if len(names) > _DEEPEST:
-        raise ToolError(f"the path has more than {_DEEPEST} levels")
-    return tuple(names)
-
-
-def _check_text(path: str) -> None:
-    if len(path) > _LONGEST_PATH:
-        raise ToolError(f"the path is longer than {_LONGEST_PATH} characters")
-    if "\0" in path:
-        raise ToolError("the path holds a NUL character")
-    try:
-        path.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise ToolError("the path holds half of a character (a lone surrogate)") from error
-
-
 class Workspace:
     """One open workspace. Every method raises ToolError, which names the path as it was given."""
 
@@ -118,12 +87,20 @@ class Workspace:
         self._folder = folder
         self._owner = os.fstat(folder)
 
-    def read(self, path: str, limit: int, over: str = _READ_AT_ONCE) -> bytes:
-        """Return a file's bytes; one with more than `limit` is refused, and `over` says why."""
+    def read(
+        self, path: str, limit: int, over: str = _READ_AT_ONCE, check: Check | None = None
+    ) -> bytes:
+        """Return a file's bytes; one with more than `limit` is refused, and `over` says why.
+
+        `check` is shown what was opened, before a byte of it is read, and raises ToolError.
+        """
         with _explained(path), self._parent(path) as (folder, name):
             handle = self._open(path, folder, name)
             with os.fdopen(handle, "rb") as file:
-                size = os.fstat(handle).st_size
+                found = os.fstat(handle)
+                if check is not None:
+                    check(found)
+                size = found.st_size
                 if size > limit:
                     raise ToolError(f"{path}: {size} bytes, more than the {limit} {over}")
                 data = file.read(limit + 1)

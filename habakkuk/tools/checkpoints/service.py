@@ -20,7 +20,8 @@ from habakkuk.tools.checkpoints.git import Git
 from habakkuk.tools.checkpoints.restore import restore
 from habakkuk.tools.checkpoints.shadow import Shadow
 from habakkuk.tools.checkpoints.types import Checkpoint, Kind, Label, NoCheckpoint, Restored
-from habakkuk.tools.workspace import inside, prepare_workspace
+from habakkuk.tools.paths import inside
+from habakkuk.tools.workspace import prepare_workspace
 
 _log = get_logger("tools.checkpoints")
 _ID_LENGTH = 15

@@ -14,7 +14,8 @@ from habakkuk.tools.contract import Risk, ToolArgs, ToolContext, ToolOutput, too
 from habakkuk.tools.patches.plan import Found, checked, plan
 from habakkuk.tools.patches.read import read_patch
 from habakkuk.tools.patches.types import FilePatch
-from habakkuk.tools.workspace import Change, Workspace, inside, open_workspace
+from habakkuk.tools.paths import inside
+from habakkuk.tools.workspace import Change, Workspace, open_workspace
 
 _LONGEST = 5_000_000
 _LARGEST = 20_000_000

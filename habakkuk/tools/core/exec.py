@@ -16,8 +16,9 @@ from habakkuk.tools.background import desk_of
 from habakkuk.tools.commands import Ended, Order
 from habakkuk.tools.contract import Risk, ToolArgs, ToolContext, ToolOutput, tool
 from habakkuk.tools.hardline.check import hardline
+from habakkuk.tools.paths import inside
 from habakkuk.tools.texts import encode
-from habakkuk.tools.workspace import inside, open_workspace
+from habakkuk.tools.workspace import open_workspace
 
 _USUAL, _LONGEST = 120.0, 600.0
 # A single argument of a program may have 128 KB on Linux (MAX_ARG_STRLEN).

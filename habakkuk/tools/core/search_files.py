@@ -9,12 +9,13 @@ from pydantic import Field
 
 from habakkuk.core.errors import ToolError
 from habakkuk.tools.contract import Risk, ToolArgs, ToolContext, ToolOutput, tool
+from habakkuk.tools.paths import inside
 from habakkuk.tools.search import ripgrep
 from habakkuk.tools.search.rules import rules_above
 from habakkuk.tools.search.types import MOST_RESULTS, SECONDS, Match, Query, Results
 from habakkuk.tools.search.walking import walk
 from habakkuk.tools.texts import encode
-from habakkuk.tools.workspace import Workspace, inside, open_workspace
+from habakkuk.tools.workspace import Workspace, open_workspace
 
 _LONGEST = 10_000
 

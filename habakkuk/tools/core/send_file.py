@@ -15,8 +15,9 @@ from habakkuk.core.text import clean, shorten, size_text
 from habakkuk.llm.media.sniff import SHOWN, sniff
 from habakkuk.tools.contract import Risk, ToolArgs, ToolContext, ToolOutput, in_chat, tool
 from habakkuk.tools.elsewhere import Limit, read_elsewhere
+from habakkuk.tools.paths import inside
 from habakkuk.tools.posting import Place, Post
-from habakkuk.tools.workspace import inside, open_workspace
+from habakkuk.tools.workspace import open_workspace
 
 _LONGEST_NAME = 100
 _UNKNOWN = "application/octet-stream"

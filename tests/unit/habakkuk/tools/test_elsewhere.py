@@ -13,6 +13,7 @@ from habakkuk.core.errors import ToolError
 from habakkuk.tools.commands import Commands
 from habakkuk.tools.elsewhere import Limit, read_elsewhere
 from habakkuk.tools.sandbox.contract import Ground
+from habakkuk.tools.workspace import Workspace
 
 _LIMIT = Limit(100, "that are taken")
 _NOBODY = AgentUser(65_534, 65_534)
@@ -82,6 +83,29 @@ def test_as_root_it_is_what_the_agents_user_may_read(tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
     with pytest.raises(ToolError, match="may not read it"):
         _read(tmp_path / "open", user=_NOBODY)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root reads more than its agents")
+def test_as_root_the_file_that_is_opened_is_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another file may take the place of the one that was looked at."""
+    _open(tmp_path)
+    name = tmp_path / "file"
+    name.write_bytes(b"open")
+    name.chmod(0o644)
+    secret = tmp_path / "secret"
+    secret.write_bytes(b"closed")
+    secret.chmod(0o600)
+    really_open = Workspace._open
+
+    def swapped(workspace: Workspace, path: str, folder: int, last: str) -> int:
+        secret.replace(name)
+        return really_open(workspace, path, folder, last)
+
+    monkeypatch.setattr(Workspace, "_open", swapped)
+    with pytest.raises(ToolError, match="may not read it"):
+        _read(name, user=_NOBODY)
 
 
 def test_an_agent_in_a_sandbox_stays_in_its_workspace(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ import pytest
 from habakkuk.core.agent_user import find_agent_user
 from habakkuk.core.errors import ToolError
 from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
-from habakkuk.tools.workspace import inside, open_workspace, prepare_workspace
+from habakkuk.tools.paths import inside
+from habakkuk.tools.workspace import open_workspace, prepare_workspace
 
 only_root = pytest.mark.skipif(os.geteuid() != 0, reason="root alone can give files away")
 

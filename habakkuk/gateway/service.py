@@ -9,6 +9,7 @@ from habakkuk.agent.heard import Said, tell_of
 from habakkuk.commands.contract import Command, CommandContext, Health, Server, Words
 from habakkuk.commands.registry import CommandRegistry, allowed
 from habakkuk.conversations.store import addresses, chat, hotpath, turns
+from habakkuk.conversations.store.chat import Earlier
 from habakkuk.conversations.types import Acceptance, Accepted, Address, Conversation
 from habakkuk.core.config.schema import Config
 from habakkuk.core.errors import Forbidden, Invalid, NotFound, Unavailable, UserError
@@ -147,14 +148,12 @@ class Gateway:
     def _admit_message(self, inbound: Inbound) -> Admitted:
         """Accept in one statement; only what is new, joins or moves a cursor takes more."""
         asked = rows.acceptance(inbound, self._config)
-        accepted = None
         self._failpoints.hit("admit.commit.before")
-        if inbound.cursor is None and not inbound.joinable and inbound.idle is None:
-            accepted = self._accept_at_once(inbound, asked)
-            # Storms are repeats for the most part: they are answered without a lock.
-            earlier = self._earlier(inbound) if accepted is None else None
-            if earlier is not None:
-                return earlier
+        plain = inbound.cursor is None and not inbound.joinable and inbound.idle is None
+        accepted = self._accept_at_once(inbound, asked) if plain else None
+        if isinstance(accepted, Earlier):
+            # Storms are repeats for the most part: they take no lock.
+            return rows.repeated(accepted)
         if accepted is None:
             admitted = self._admit_slowly(inbound, asked)
         else:
@@ -170,7 +169,7 @@ class Gateway:
     def _tell(self, inbound: Inbound, conversation: str, turn: str | None, text: str) -> None:
         tell_of(self._hooks, Said(inbound.address, conversation, turn, inbound.user.id, text))
 
-    def _accept_at_once(self, inbound: Inbound, asked: Acceptance) -> Accepted | None:
+    def _accept_at_once(self, inbound: Inbound, asked: Acceptance) -> Accepted | Earlier | None:
         """Accept in one statement, at an address that is there or at a new one."""
         accepted = None if inbound.fresh else hotpath.accept(self._database, asked)
         if accepted is not None or inbound.remote_id or inbound.session_id:
@@ -290,13 +289,6 @@ class Gateway:
         if inbound.remote_id is None:
             return None
         found = chat.by_remote_id(work, inbound.address.account, inbound.remote_id)
-        return rows.repeated(found) if found is not None else None
-
-    def _earlier(self, inbound: Inbound) -> Admitted | None:
-        """Return the same without a transaction."""
-        if inbound.remote_id is None:
-            return None
-        found = chat.known(self._database, inbound.address.account, inbound.remote_id)
         return rows.repeated(found) if found is not None else None
 
     def _repeated(self, work: Work, inbound: Inbound) -> Admitted:

@@ -47,7 +47,8 @@ _REQUEUE = text("""
     UPDATE chat_messages SET state = 'queued'
     WHERE conversation_id = :conversation_id AND turn_id = :turn_id AND state = 'taken'
 """)
-_BY_REMOTE = text("""
+# What became of the message that came under an id.
+EARLIER = """
     SELECT m.conversation_id, coalesce(a.seq, m.seq) AS seq, m.turn_id,
            coalesce(t.session_id, c.session_id) AS session_id, a.body AS reply
     FROM chat_messages m
@@ -60,7 +61,8 @@ _BY_REMOTE = text("""
         ORDER BY n.seq LIMIT 1
     ) a ON true
     WHERE m.account = :account AND m.remote_id = :remote_id
-""")
+"""
+_BY_REMOTE = text(EARLIER)
 _SAID_TO = text("""
     SELECT body FROM chat_messages
     WHERE conversation_id = :conversation_id AND turn_id = :turn_id AND author = 'user'
@@ -164,12 +166,6 @@ def by_remote_id(work: Work, account: str, remote_id: str) -> Earlier | None:
     """Return what became of the message that came under this id."""
     row = work.execute(_BY_REMOTE, account=account, remote_id=remote_id).first()
     return Earlier(**row._asdict()) if row else None
-
-
-def known(database: Database, account: str, remote_id: str) -> Earlier | None:
-    """Return the same without a transaction."""
-    rows = database.run(_BY_REMOTE, account=account, remote_id=remote_id)
-    return Earlier(**rows[0]._asdict()) if rows else None
 
 
 def take(work: Work, conversation_id: str, turn_id: str) -> Sequence[ChatMessage]:

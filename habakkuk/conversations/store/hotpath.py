@@ -14,6 +14,7 @@ import orjson
 from sqlalchemy import text
 
 from habakkuk.conversations.store import outgoing
+from habakkuk.conversations.store.chat import EARLIER, Earlier
 from habakkuk.conversations.store.turns import turn_of
 from habakkuk.conversations.types import (
     Acceptance,
@@ -30,7 +31,7 @@ from habakkuk.jobs.types import JobState
 from habakkuk.llm.types import Message, blocks_to_json
 
 # What is known locks nothing, so that a repeat has nothing to write, not even a commit.
-_ACCEPT = text("""
+_ACCEPT = text(f"""
     WITH conv AS MATERIALIZED (
         SELECT id, session_id, agent, next_seq FROM conversations
         WHERE channel = :channel AND account = :account AND chat = :chat AND thread = :thread
@@ -71,8 +72,12 @@ _ACCEPT = text("""
     )
     SELECT o.conversation_id, o.session_id, o.agent, o.seq, now() AS at,
            EXISTS (SELECT 1 FROM jobs j
-                   WHERE j.serial_key = 's:' || o.session_id AND j.state = 'waiting') AS behind
+                   WHERE j.serial_key = 's:' || o.session_id AND j.state = 'waiting') AS behind,
+           NULL AS turn_id, NULL AS reply
     FROM opened o
+    UNION ALL
+    SELECT e.conversation_id, e.session_id, NULL, e.seq, NULL, false, e.turn_id, e.reply
+    FROM ({EARLIER}) e
 """)
 # Of a message without an id of its own nothing can be known already: one statement makes the
 # conversation and takes the message, and does nothing where an address is not new.
@@ -240,14 +245,18 @@ class TurnEnd:
     meta: Mapping[str, Any] = field(default_factory=dict)
 
 
-def accept(database: Database, asked: Acceptance) -> Accepted | None:
-    """Accept a message as a transaction of its own.
+def accept(database: Database, asked: Acceptance) -> Accepted | Earlier | None:
+    """Accept a message as a transaction of its own, or tell what became of it earlier.
 
     None: the conversation is not there, has another agent or not that session, may have a question
-    that this answers, or the message is known; nothing changed.
+    that this answers, or the message is being accepted at this very moment; nothing changed.
     """
-    rows = database.run(_ACCEPT, **_acceptance(asked))
-    return _accepted(rows[0]) if rows else None
+    row = database.run(_ACCEPT, **_acceptance(asked)).first()
+    if row is None:
+        return None
+    if row.at is None:
+        return Earlier(row.conversation_id, row.seq, row.turn_id, row.session_id, row.reply)
+    return _accepted(row)
 
 
 def open_and_accept(
@@ -266,9 +275,9 @@ def open_and_accept(
 
 
 def accept_in(work: Work, asked: Acceptance) -> Accepted | None:
-    """Accept a message inside a transaction."""
+    """Accept a message inside a transaction; None when it is known."""
     row = work.execute(_ACCEPT, **_acceptance(asked)).first()
-    return _accepted(row) if row else None
+    return _accepted(row) if row and row.at is not None else None
 
 
 def take(work: Work, turn_id: str, fence: int) -> Taken | None:

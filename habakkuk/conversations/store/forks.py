@@ -13,12 +13,19 @@ _BEGINNINGS = text("""
     FROM messages m LEFT JOIN turns t ON t.id = m.job_id
     WHERE m.session_id = :session_id GROUP BY m.job_id ORDER BY 1 DESC
 """)
+# The model is still to be told of a correction when the message that it corrects is copied.
 _SESSION = text("""
     INSERT INTO sessions (id, conversation_id, agent, user_id, system_prompt, prompt_parts, model,
-                          effort, personality, todo, title, title_source, forked_from)
-    SELECT :id, conversation_id, agent, user_id, system_prompt, prompt_parts, model,
-           effort, personality, todo, title, title_source, id
-    FROM sessions WHERE id = :session_id
+                          effort, personality, todo, title, title_source, forked_from, corrections)
+    SELECT :id, s.conversation_id, s.agent, s.user_id, s.system_prompt, s.prompt_parts, s.model,
+           s.effort, s.personality, s.todo, s.title, s.title_source, s.id,
+           (SELECT jsonb_object_agg(c.key, c.value)
+            FROM jsonb_each(s.corrections) c
+            JOIN chat_messages o ON o.conversation_id = s.conversation_id
+                                AND o.seq = CAST(c.key AS bigint)
+            WHERE EXISTS (SELECT 1 FROM messages m
+                          WHERE m.session_id = s.id AND m.job_id = o.turn_id AND m.seq <= :last))
+    FROM sessions s WHERE s.id = :session_id
 """)
 # A step is unique within its job, so that the copies belong to jobs of their own.
 _MESSAGES = text("""
@@ -52,6 +59,6 @@ def end_before(work: Work, session_id: str, turns: int) -> int | None:
 
 def copy(work: Work, session_id: str, made: str, last: int) -> None:
     """Make the session `made` of the messages up to `last`, and what sums them up."""
-    work.execute(_SESSION, session_id=session_id, id=made)
+    work.execute(_SESSION, session_id=session_id, id=made, last=last)
     work.execute(_MESSAGES, session_id=session_id, id=made, last=last)
     work.execute(_COMPACTIONS, session_id=session_id, id=made, last=last)

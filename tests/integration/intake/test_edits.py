@@ -77,6 +77,25 @@ def test_a_new_session_knows_nothing_of_it(room: Room) -> None:
     assert "better" not in room.heard(room.say("second"))
 
 
+def test_a_copy_of_the_session_knows_it(room: Room) -> None:
+    room.stack.start()
+    first = room.say("first")
+    room.heard(first)
+    room.edit(first, "better")
+    room.say("/fork")
+    assert "It now reads:]\nbetter\n" in room.heard(room.say("second"))
+
+
+def test_a_copy_without_the_message_knows_nothing_of_it(room: Room) -> None:
+    room.stack.start()
+    room.heard(room.say("first"))
+    second = room.say("second")
+    room.heard(second)
+    room.edit(second, "better")
+    room.say("/rewind")
+    assert "better" not in room.heard(room.say("third"))
+
+
 def test_only_who_wrote_it_changes_it(room: Room) -> None:
     received = room.say("first")
     for sender in ("bob", "carol"):

@@ -16,7 +16,7 @@ from habakkuk.bootstrap import Container
 from habakkuk.channels.contract import WebhookRejected, WebhookUnreadable
 from habakkuk.channels.messages import RawRequest, Reply
 from habakkuk.core.errors import Forbidden, HabakkukError, Invalid
-from habakkuk.gateway.intake import Fate, Received
+from habakkuk.gateway.intake import Fate, Intake, Received
 from web.answers import json_answer
 from web.bodies import StrictRequest, read_bytes
 from web.errors import Refused
@@ -46,6 +46,7 @@ class ReceivedBody(BaseModel):
 
 def add_webhooks(app: Flask, container: Container) -> None:
     """Add the route to `app`."""
+    intake = container.intake
     throttle = Throttle(container.clock, container.redis, "wrong signatures")
     page = Blueprint("webhooks", __name__)
 
@@ -59,7 +60,7 @@ def add_webhooks(app: Flask, container: Container) -> None:
         body = read_bytes(cast("StrictRequest", request), _MAX_BODY)
         headers = {name.lower(): value for name, value in request.headers.items()}
         raw = RawRequest(request.method, headers, body)
-        received, reply = _received(container, throttle, account, raw)
+        received, reply = _received(intake, throttle, account, raw)
         if reply is not None:
             return Response(reply.body, content_type=reply.content_type)
         return _answer(received)
@@ -68,12 +69,12 @@ def add_webhooks(app: Flask, container: Container) -> None:
 
 
 def _received(
-    container: Container, throttle: Throttle, account: str, raw: RawRequest
+    intake: Intake, throttle: Throttle, account: str, raw: RawRequest
 ) -> tuple[Sequence[Received], Reply | None]:
     source = request.remote_addr or ""
     attempt = throttle.attempt(source, f"{account} {source}")
     try:
-        received = container.intake.receive(account, raw)
+        received = intake.receive(account, raw)
     except WebhookRejected as error:
         throttle.failed(attempt)
         raise Refused(401, str(error)) from error

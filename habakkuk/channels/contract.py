@@ -10,7 +10,7 @@ jobs or the database, and one of its objects serves many threads.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
@@ -94,6 +94,7 @@ class Manifest:
     `limit` is the longest text of one message, in `unit`; `bursts`: people write one thought in
     several messages, so that those of a moment become one turn. `pairs`: strangers are people, who
     are told how they get in; without, they are programs. `file_limit`: of a file sent, in bytes.
+    `canonical` makes of an id, as a person may write it, the one that events have.
     """
 
     name: str
@@ -107,6 +108,7 @@ class Manifest:
     pairs: bool = True
     features: frozenset[Feature] = frozenset()
     file_limit: int = 0
+    canonical: Callable[[str], str] = str
 
 
 class WebhookRejected(ChannelError):

@@ -61,7 +61,7 @@ class Admittance:
         return Entry.IGNORED if self._is_too_much(line, event) else Entry.OPEN
 
     def _knows(self, line: Line, sender: str) -> bool:
-        if {sender, _EVERYBODY}.intersection(line.config.allow_from):
+        if {sender, _EVERYBODY}.intersection(line.allowed):
             return True
         pairs = line.adapter.manifest.pairs
         return pairs and self.pairings.holds(line.channel, line.name, sender)
@@ -79,7 +79,7 @@ class Admittance:
         return Entry.IGNORED
 
     def _hears_bot(self, line: Line, message: InboundMessage) -> bool:
-        if message.sender not in line.config.allow_from:
+        if message.sender not in line.allowed:
             return False
         place = places.address(line, message)
         count = quiet.bots_in_a_row(self.database, place, _MOST_BOT_MESSAGES, _BOT_SECONDS)

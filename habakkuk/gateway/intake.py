@@ -214,9 +214,12 @@ class Intake:
 
     def _agent(self, line: Line, message: InboundMessage) -> str | None:
         """Return who answers: as the first route that fits says, else as the account does."""
+        canonical = line.adapter.manifest.canonical
         for route in self._routes:
-            fits = route.account in {None, line.name} and route.chat in {None, message.chat}
-            alone = route.sender == message.sender and not message.group
+            chat = canonical(route.chat) if route.chat is not None else message.chat
+            fits = route.account in {None, line.name} and chat == message.chat
+            named = route.sender is not None and canonical(route.sender) == message.sender
+            alone = named and not message.group
             if fits and (route.sender is None or alone):
                 return route.agent
         return line.config.agent

@@ -8,6 +8,7 @@ from typing import Annotated, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from habakkuk.channels.contract import AccountSettings, Feature, Manifest
+from habakkuk.channels.email.addresses import canonical
 from habakkuk.core.config.values import HostName, Variable, written
 
 # Mail knows no limit; what is longer than a short book is no answer any more.
@@ -103,4 +104,5 @@ MANIFEST = Manifest(
     bursts=False,
     features=frozenset({Feature.FILES}),
     file_limit=_FILE_LIMIT,
+    canonical=canonical,
 )

@@ -299,6 +299,13 @@ class Door(Protocol):
     def cursor(self) -> Mapping[str, Any] | None:
         """Return where the account stood when its last event was stored; None at the start."""
 
+    def turns_away(self, event: Event, cursor: Mapping[str, Any] | None) -> bool:
+        """Whether nothing of a message is read, by who sent it; then its place is stored.
+
+        For what is large: its text is not looked at, so it may be fetched only after this. Raises
+        Unavailable.
+        """
+
     def take(self, event: Event, cursor: Mapping[str, Any] | None) -> None:
         """Store an event, with the place from which to go on. Raises Unavailable: come again."""
 

@@ -22,6 +22,7 @@ from habakkuk.channels.email.addresses import normalised
 from habakkuk.channels.email.compose import Writer
 from habakkuk.channels.email.manifest import MANIFEST, EmailSettings
 from habakkuk.channels.email.proof import server_of
+from habakkuk.channels.email.reading import LONGEST_HEAD
 from habakkuk.channels.email.transfer import decoded
 from habakkuk.channels.email.wire import Reader
 from habakkuk.channels.messages import Event, OutboundMessage, RawRequest, Receipt, RemoteFile
@@ -119,7 +120,7 @@ class EmailAdapter(ChannelAdapter[EmailSettings]):
     def check(self) -> str:
         """Sign in to both servers. Raises ChannelError."""
         with imap.opened(self.settings, self.password, Interrupt()) as box:
-            seen = server_of(message_from_bytes(box.newest_head()))
+            seen = server_of(message_from_bytes(box.newest_head(LONGEST_HEAD)))
         with smtp.opened(self.settings, self.password):
             pass
         if self.settings.check_sender and self.settings.checker is None:

@@ -27,7 +27,7 @@ class Aside:
 
     def due(self, pause: float) -> float:
         """Return when it is asked for next."""
-        return self.since + pause * (2**self.tries - 1)
+        return self.since + pause * ((1 << self.tries) - 1)
 
 
 @dataclass(frozen=True)

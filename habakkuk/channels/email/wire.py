@@ -26,7 +26,8 @@ from habakkuk.core.text import shorten
 
 _LONGEST_SUBJECT = 200
 _LONGEST_NAME = 100
-_CUT = "the files of a mail that is too large"
+_SEALED, _LONG = "an encrypted mail", "the rest of a text that is too long"
+_LARGE = "the files of a mail that is too large"
 _OWN = re.compile(r"hab\.[0-9a-f]{32}\.([A-Za-z0-9_-]{0,700})@.+")
 # An id that stands in no mail, so it is never answered to.
 _MADE_UP = "@no-message-id.invalid"
@@ -146,11 +147,11 @@ def _with_text(mail: Message, headed: InboundMessage, place: Place | None) -> In
     _, begins = _thread(mail, headed.id)
     said = without_quotes(body.text, forwarded=_FORWARD.match(bare) is not None)
     files = body.files if place and not body.sealed else ()
-    sealed = ("an encrypted mail",) if body.sealed else ()
+    lacks = {_SEALED: body.sealed, _LONG: body.cut, _LARGE: place is None}
     return replace(
         headed,
         text=_said(said, bare if begins else ""),
-        unread=sealed if place else (*sealed, _CUT),
+        unread=tuple(named for named, lacking in lacks.items() if lacking),
         files=tuple(_remote(part, place) for part in files if place),
     )
 

@@ -27,8 +27,8 @@ class Listening:
     def __init__(self, adapter: EmailAdapter, desk: Desk, **settings: float) -> None:
         self.desk = desk
         self.runs = 0
-        self._make = lambda: Running(EmailPoller(adapter), desk, **settings)
-        self._running = self._make()
+        self._adapter, self._settings = adapter, settings
+        self._running = self._made()
 
     def until(self, done: Callable[[], bool]) -> None:
         """Go on until something is so."""
@@ -42,8 +42,11 @@ class Listening:
         if self._running.ended is not None:
             assert isinstance(self._running.ended, ChannelError)
             self.runs += 1
-            self._running = self._make()
+            self._running = self._made()
         return False
+
+    def _made(self) -> Running:
+        return Running(EmailPoller(self._adapter), self.desk, **self._settings)
 
 
 @pytest.fixture(scope="module", params=["disconnect-immediately", "no-after"])

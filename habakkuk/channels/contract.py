@@ -71,6 +71,15 @@ class Certainty(StrEnum):
     NONE = "none"
 
 
+@dataclass(frozen=True)
+class Allowance:
+    """How many messages of one sender are read within so many seconds; `period` names these."""
+
+    most: int
+    seconds: int
+    period: str
+
+
 class Feature(StrEnum):
     """What a platform can do beside taking text.
 
@@ -282,6 +291,14 @@ class ChannelAdapter(ABC, Generic[SettingsT]):
     def sends(self) -> bool:
         """Whether answers can be sent at all: without, nobody can be asked either."""
         return True
+
+    @property
+    def allowances(self) -> Sequence[Allowance]:
+        """What one sender is allowed beside the account's messages a minute.
+
+        For platforms where a program may answer as a person does: two of them come to an end.
+        """
+        return ()
 
     @property
     def concern(self) -> tuple[str, str] | None:

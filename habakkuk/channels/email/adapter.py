@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NoReturn
 
 from habakkuk.channels.contract import (
     Account,
+    Allowance,
     ChannelAdapter,
     Manifest,
     NotFetched,
@@ -62,6 +63,13 @@ class EmailAdapter(ChannelAdapter[EmailSettings]):
         settings = self.settings
         named = f"{settings.imap_host.lower()} {settings.user} {settings.mailbox}"
         return hashlib.sha256(named.encode()).hexdigest()[:16]
+
+    @property
+    def allowances(self) -> Sequence[Allowance]:
+        """How much one sender may write: programs that mark their answers by nothing stop there."""
+        hour, day = self.settings.messages_per_hour, self.settings.messages_per_day
+        allowed = [Allowance(hour, 3600, "hour")] if hour is not None else []
+        return [*allowed, Allowance(day, 86_400, "day")] if day is not None else allowed
 
     @property
     def concern(self) -> tuple[str, str] | None:

@@ -39,6 +39,7 @@ def _tls(value: object) -> object:
 
 _Tls = Annotated[Tls, BeforeValidator(_tls)]
 _Port = Annotated[int, Field(ge=1, le=65535)]
+_Most = Annotated[int, Field(ge=1, le=100_000)] | None
 _Address = Annotated[
     str,
     written(
@@ -54,7 +55,8 @@ class EmailSettings(AccountSettings):
     `trusted_authserv` is what the mailbox's server calls itself, or ends in, where it writes down
     (Authentication-Results) whether a sender is who it says; `check_sender` false reads mail of
     servers that do not, whose senders anybody can forge. `read_old`: mail that lay there before
-    the first start is read as well.
+    the first start is read as well. More than `messages_per_hour` or `messages_per_day` of one
+    sender are not read, null sets no limit: what answers by itself may look like a person.
     """
 
     imap_host: HostName
@@ -71,6 +73,8 @@ class EmailSettings(AccountSettings):
     read_old: bool = False
     trusted_authserv: HostName | None = None
     check_sender: bool = True
+    messages_per_hour: _Most = 30
+    messages_per_day: _Most = 100
 
     @property
     def polls(self) -> bool:

@@ -28,6 +28,7 @@ _LONGEST_SUBJECT = 200
 _LONGEST_NAME = 100
 _SEALED, _LONG = "an encrypted mail", "the rest of a text that is too long"
 _LARGE = "the files of a mail that is too large"
+_HEADER_END = re.compile(rb"\r?\n\r?\n")
 _OWN = re.compile(r"hab\.[0-9a-f]{32}\.([A-Za-z0-9_-]{0,700})@.+")
 # An id that stands in no mail, so it is never answered to.
 _MADE_UP = "@no-message-id.invalid"
@@ -67,7 +68,7 @@ class Reader:
     def glance(self, head: bytes) -> InboundMessage:
         """Return what a header tells: all but text and files. Raises as `read` does.
 
-        A mail without a Message-ID has another id then.
+        A mail with neither Message-ID nor Received has another id then.
         """
         return self._headed(read_head(head), head)
 
@@ -113,11 +114,15 @@ class Reader:
 
 
 def message_id(mail: Message, content: bytes) -> str:
-    """Return a mail's id; one without is known by its bytes, which stay what they are."""
+    """Return a mail's id; one without is known by its bytes, which stay what they are.
+
+    The header is enough where a server wrote into it when it took the mail, and as what.
+    """
     known = headers.ids(mail, "message-id")
     if known:
         return known[0]
-    return f"{hashlib.sha256(content).hexdigest()[:32]}{_MADE_UP}"
+    told = _HEADER_END.split(content, maxsplit=1)[0] if "received" in mail else content
+    return f"{hashlib.sha256(told).hexdigest()[:32]}{_MADE_UP}"
 
 
 def own_id(key: str, thread: str, domain: str) -> str:

@@ -159,6 +159,27 @@ def test_capital_letters_are_small_ones_in_mails_and_in_settings(
     assert found.agent == "reader"
 
 
+def test_a_program_that_marks_its_answers_by_nothing_comes_to_an_end(
+    houses: House, imap: Dovecot, mailbox: str, smtp: SmtpServer
+) -> None:
+    """Each of two that answer whatever comes would go on for days (K60)."""
+    house = houses(messages_per_hour=4)
+    house.start()
+    with listening(house):
+        until(lambda: stands(house))
+        imap.deliver(mailbox, letter("hello", subject="Tea", known="m@example.com"))
+        for number in range(5):
+            until(lambda: len(smtp.shown) > number)  # noqa: B023 - awaited here
+            answered, known = str(smtp.shown[number].mail["message-id"]), f"m{number}@example.com"
+            mail = letter("I am away", subject="Re: Tea", known=known, In_Reply_To=answered)
+            (last,) = imap.deliver(mailbox, mail)
+        stood = "SELECT (value ->> 'uid')::int AS uid FROM channel_state WHERE name = 'position'"
+        until(lambda: rows(house, stood)[0].uid == last)
+    assert "more than 4 messages in one hour" in smtp.shown[-1].text
+    assert len(rows(house, "SELECT id FROM turns")) == 4
+    assert len(rows(house, "SELECT id FROM deliveries")) == len(smtp.shown) == 5
+
+
 def test_an_approval_is_given_by_a_word(
     houses: House, imap: Dovecot, mailbox: str, smtp: SmtpServer
 ) -> None:

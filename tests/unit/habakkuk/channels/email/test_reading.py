@@ -80,6 +80,16 @@ def test_a_header_tells_all_but_what_is_said() -> None:
     assert (glance.thread, glance.subject) == (read.thread, read.subject)
 
 
+def test_a_mail_without_an_id_has_the_same_in_its_header_and_whole() -> None:
+    """It would count as two messages of its sender."""
+    taken = b"Received: from x by mx.example.org id 4711; Mon, 1 Jan 2024 10:00:00 +0000\r\n"
+    head = taken + _FROM + b"\r\n"
+    assert _READER.glance(head).id == _READER.read(head + b"one\r\n\r\ntwo", _PLACE).id
+    # Without such a line two mails of one moment may have one header.
+    ids = {_READER.read(_FROM + b"\r\n" + said, _PLACE).id for said in (b"one", b"two")}
+    assert len(ids) == 2
+
+
 def test_a_header_without_end_is_no_mail() -> None:
     with pytest.raises(WebhookUnreadable):
         _READER.glance(_FROM + b"X: y\r\n" * 40_000)

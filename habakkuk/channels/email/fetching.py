@@ -66,6 +66,9 @@ class Fetching:
 
         `pause` is how long that waits before it is asked for again for the first time.
         """
+        if len(self._place.aside) >= MOST_ASIDE:
+            # There is no room for one more before some of these are given out, or up.
+            self._ask_again(pause)
         while True:
             # What it told before is in what is asked for now.
             self._box.news()
@@ -75,9 +78,12 @@ class Fetching:
                 self._take_some(numbers[at : at + self._together])
             if not numbers and not self._box.news():
                 break
+        self._ask_again(pause)
+        self._together = _TOGETHER
+
+    def _ask_again(self, pause: float) -> None:
         for uid in self._place.due(time.time(), pause):
             self._take_some([uid])
-        self._together = _TOGETHER
 
     def _numbers(self) -> Sequence[int]:
         """Return the mails that come next; of those with new numbers, the ones that may be new."""

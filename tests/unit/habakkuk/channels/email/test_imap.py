@@ -39,7 +39,7 @@ class _Box:
 
 
 def _mailbox(answer: tuple[str, list[Any]] | Exception) -> Mailbox:
-    return Mailbox(cast(Any, _Box(_Client(answer))), Interrupt())
+    return Mailbox(cast("Any", _Box(_Client(answer))), Interrupt())
 
 
 @pytest.mark.parametrize(

@@ -88,13 +88,13 @@ class Fetching:
     def _numbers(self) -> Sequence[int]:
         """Return the mails that come next; of those with new numbers, the ones that may be new."""
         place = self._place
-        numbers = self._box.after(place.uid)
-        if not place.is_looking_through:
-            return numbers
-        recent = set(self._box.since(place.since))
-        if recent.isdisjoint(numbers):
+        if place.is_looking_through:
+            recent = self._box.since(place.since)
+            numbers = [uid for uid in recent if place.uid < uid <= place.until]
+            if numbers:
+                return numbers
             self._store(replace(place, uid=place.until))
-        return [uid for uid in numbers if uid > place.until or uid in recent]
+        return self._box.after(self._place.uid)
 
     def _take_some(self, uids: Sequence[int]) -> None:
         self._interrupt.check()

@@ -30,18 +30,28 @@ class _Box:
         self.asked: list[Sequence[int]] = []
         self.read_whole: list[int] = []
         self.refused: set[int] = set()
+        self.recent: list[int] = []
+        self.arrived = 100.0
+        self.after_asked: list[int] = []
+
+    def last_uid(self) -> int:
+        return self.count
+
+    def since(self, _moment: float) -> Sequence[int]:
+        return self.recent
 
     def news(self) -> bool:
         return False
 
     def after(self, uid: int) -> Sequence[int]:
+        self.after_asked.append(uid)
         return range(uid + 1, self.count + 1)
 
     def heads(self, uids: Sequence[int], _most: int) -> Mapping[int, Head]:
         self.asked.append(uids)
         if not self.refused.isdisjoint(uids):
             raise Refused("no", retryable=True)
-        return {uid: Head(uid, 100.0, 900, letter(f"m{uid}")) for uid in uids}
+        return {uid: Head(uid, self.arrived, 900, letter(f"m{uid}")) for uid in uids}
 
     def read(self, uid: int, _most: int) -> bytes:
         self.read_whole.append(uid)
@@ -97,3 +107,15 @@ def test_more_mails_than_can_wait_hold_nothing_up_for_ever() -> None:
         assert runs < 20
         with suppress(ChannelError):
             _fetched(box, desk, pause=0.0)
+
+
+def test_of_new_numbers_only_those_of_a_late_day_are_asked_for() -> None:
+    """All the numbers of a large mailbox are megabytes at each look."""
+    box, desk = _Box(300_000), Desk()
+    desk.place = {"box": "box", "validity": 6, "uid": 9, "seen": 5000.0}
+    box.recent = [7, 299_999]
+    box.arrived = 5000.0
+    _fetched(box, desk)
+    assert desk.texts == ["m7", "m299999"]
+    assert box.after_asked == [300_000]
+    assert desk.place["uid"] == 300_000

@@ -10,7 +10,7 @@ jobs or the database, and one of its objects serves many threads.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
@@ -71,6 +71,15 @@ class Certainty(StrEnum):
     NONE = "none"
 
 
+@dataclass(frozen=True)
+class Allowance:
+    """How many messages of one sender are read within so many seconds; `period` names these."""
+
+    most: int
+    seconds: int
+    period: str
+
+
 class Feature(StrEnum):
     """What a platform can do beside taking text.
 
@@ -94,6 +103,7 @@ class Manifest:
     `limit` is the longest text of one message, in `unit`; `bursts`: people write one thought in
     several messages, so that those of a moment become one turn. `pairs`: strangers are people, who
     are told how they get in; without, they are programs. `file_limit`: of a file sent, in bytes.
+    `canonical` makes of an id, as a person may write it, the one that events have.
     """
 
     name: str
@@ -107,6 +117,7 @@ class Manifest:
     pairs: bool = True
     features: frozenset[Feature] = frozenset()
     file_limit: int = 0
+    canonical: Callable[[str], str] = str
 
 
 class WebhookRejected(ChannelError):
@@ -282,6 +293,14 @@ class ChannelAdapter(ABC, Generic[SettingsT]):
         return True
 
     @property
+    def allowances(self) -> Sequence[Allowance]:
+        """What one sender is allowed beside the account's messages a minute.
+
+        For platforms where a program may answer as a person does: two of them come to an end.
+        """
+        return ()
+
+    @property
     def concern(self) -> tuple[str, str] | None:
         """What whoever runs this should know of the account's settings, and what to do about it."""
         return None
@@ -296,6 +315,13 @@ class Door(Protocol):
 
     def cursor(self) -> Mapping[str, Any] | None:
         """Return where the account stood when its last event was stored; None at the start."""
+
+    def turns_away(self, event: Event, cursor: Mapping[str, Any] | None) -> bool:
+        """Whether nothing of a message is read, by who sent it; then its place is stored.
+
+        For what is large: its text is not looked at, so it may be fetched only after this. Raises
+        Unavailable.
+        """
 
     def take(self, event: Event, cursor: Mapping[str, Any] | None) -> None:
         """Store an event, with the place from which to go on. Raises Unavailable: come again."""

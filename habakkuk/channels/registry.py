@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from inspect import isabstract
 from typing import Any
 
@@ -48,6 +49,11 @@ class Line:
         """The channel's name."""
         return self.adapter.manifest.name
 
+    @cached_property
+    def allowed(self) -> frozenset[str]:
+        """Who may write by config.yaml, as events name them."""
+        return frozenset(map(self.adapter.manifest.canonical, self.config.allow_from))
+
 
 class Channels:
     """The accounts of one process."""
@@ -83,6 +89,11 @@ class Channels:
         if name not in self._lines:
             self._lines[name] = Line(name, config, self._adapter(name, config))
         return self._lines[name]
+
+    def canonical(self, name: str, written: str) -> str:
+        """Return an id of somebody on an account as events have it, of what a person wrote."""
+        config = self._configs.get(name)
+        return _manifest(config.type).canonical(written) if config is not None else written
 
     @property
     def configs(self) -> Mapping[str, ChannelConfig]:

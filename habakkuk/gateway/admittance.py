@@ -6,9 +6,11 @@ whether the sender may write here, and whether that was too much of it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from habakkuk.channels.contract import Allowance
 from habakkuk.channels.messages import Edit, Event, InboundMessage, Removal, Source
 from habakkuk.channels.registry import Line
 from habakkuk.core.config.schema import Groups
@@ -25,8 +27,8 @@ _EVERYBODY = "*"
 _MOST_BOT_MESSAGES = 6
 _BOT_SECONDS = 600.0
 _TOO_MUCH = (
-    "That is more than {most} messages in a minute. What you write is not read until the minute is"
-    " over; then send it again."
+    "That is more than {most} messages in one {period}. What you write is not read until the"
+    " {period} is over; then send it again."
 )
 
 
@@ -61,7 +63,7 @@ class Admittance:
         return Entry.IGNORED if self._is_too_much(line, event) else Entry.OPEN
 
     def _knows(self, line: Line, sender: str) -> bool:
-        if {sender, _EVERYBODY}.intersection(line.config.allow_from):
+        if {sender, _EVERYBODY}.intersection(line.allowed):
             return True
         pairs = line.adapter.manifest.pairs
         return pairs and self.pairings.holds(line.channel, line.name, sender)
@@ -71,7 +73,7 @@ class Admittance:
         if not line.adapter.manifest.pairs:
             return Entry.REFUSED
         # A flood of theirs does not get as far as a code.
-        if not line.adapter.sends or self._measure(line, event) is not Measure.WITHIN:
+        if not line.adapter.sends or self._measure(line, event)[0] is not Measure.WITHIN:
             return Entry.IGNORED
         if isinstance(event, InboundMessage) and not event.group:
             address, target = places.address(line, event), places.target(line, event)
@@ -79,7 +81,7 @@ class Admittance:
         return Entry.IGNORED
 
     def _hears_bot(self, line: Line, message: InboundMessage) -> bool:
-        if message.sender not in line.config.allow_from:
+        if message.sender not in line.allowed:
             return False
         place = places.address(line, message)
         count = quiet.bots_in_a_row(self.database, place, _MOST_BOT_MESSAGES, _BOT_SECONDS)
@@ -87,21 +89,32 @@ class Admittance:
             _log.warning("a program is not heard any more", account=line.name, chat=message.chat)
         return count < _MOST_BOT_MESSAGES
 
-    def _measure(self, line: Line, event: Event) -> Measure:
+    def _measure(self, line: Line, event: Event) -> tuple[Measure, Allowance | None]:
+        """Return whether it is too much, and of what; what is, counts for no longer time."""
         # Every change of one message is another event.
         told = f"{event.id} {event.text}" if isinstance(event, Edit) else event.id
         named = f"{type(event).__name__} {told}"
-        most = line.config.messages_per_minute
-        return self.limit.measure(line.name, event.sender, named, most)
+        for allowed in _allowances(line):
+            measure = self.limit.measure(line.name, event.sender, named, allowed)
+            if measure is not Measure.WITHIN:
+                return measure, allowed
+        return Measure.WITHIN, None
 
     def _is_too_much(self, line: Line, event: Event) -> bool:
-        measure, most = self._measure(line, event), line.config.messages_per_minute
-        if measure is Measure.WITHIN:
+        measure, allowed = self._measure(line, event)
+        if measure is Measure.WITHIN or allowed is None:
             return False
         if measure is Measure.FIRST_OVER:
             _log.warning("a sender sends too much", account=line.name, sender=event.sender)
-            places.tell(self.database, line, event, "limit", _TOO_MUCH.format(most=most))
+            said = _TOO_MUCH.format(most=allowed.most, period=allowed.period)
+            places.tell(self.database, line, event, "limit", said)
         return True
+
+
+def _allowances(line: Line) -> Iterator[Allowance]:
+    if line.config.messages_per_minute is not None:
+        yield Allowance(line.config.messages_per_minute, 60, "minute")
+    yield from line.adapter.allowances
 
 
 def _is_meant(line: Line, message: InboundMessage) -> bool:

@@ -120,10 +120,9 @@ class Intake:
         Raises Unavailable, when it has to come again, and, on a channel of programs, what
         Gateway.admit refuses by; people are told that in their chat.
         """
-        entry = self._ports.admittance.decide(line, event)
-        if entry is not Entry.OPEN:
-            self._gateway.pass_over(places.address(line, event), cursor)
-            return Received(event.id, Fate(entry))
+        turned_away = self.turn_away(line, event, cursor)
+        if turned_away is not None:
+            return turned_away
         try:
             return self._taken(line, event, cursor)
         except Unavailable:
@@ -133,6 +132,17 @@ class Intake:
             if not line.adapter.manifest.pairs:
                 raise
             return self._said(line, event, Fate.IGNORED, str(error))
+
+    def turn_away(self, line: Line, event: Event, cursor: Cursor | None = None) -> Received | None:
+        """Return what becomes of an event that may not come in; None: it may.
+
+        What it says is not looked at: a channel may ask before it fetches that, and takes it then.
+        """
+        entry = self._ports.admittance.decide(line, event)
+        if entry is Entry.OPEN:
+            return None
+        self._gateway.pass_over(places.address(line, event), cursor)
+        return Received(event.id, Fate(entry))
 
     def _line(self, account: str) -> Line:
         try:
@@ -214,9 +224,12 @@ class Intake:
 
     def _agent(self, line: Line, message: InboundMessage) -> str | None:
         """Return who answers: as the first route that fits says, else as the account does."""
+        canonical = line.adapter.manifest.canonical
         for route in self._routes:
-            fits = route.account in {None, line.name} and route.chat in {None, message.chat}
-            alone = route.sender == message.sender and not message.group
+            chat = canonical(route.chat) if route.chat is not None else message.chat
+            fits = route.account in {None, line.name} and chat == message.chat
+            named = route.sender is not None and canonical(route.sender) == message.sender
+            alone = named and not message.group
             if fits and (route.sender is None or alone):
                 return route.agent
         return line.config.agent

@@ -1,13 +1,13 @@
-"""How much one sender may send in a minute: counted in Redis, open when that is away."""
+"""How much one sender may send in a time: counted in Redis, open when that is away."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 
+from habakkuk.channels.contract import Allowance
 from habakkuk.core.ids import derive
 from habakkuk.core.redis import PREFIX, RedisAway, RedisGate
 
-_MINUTE_MS = 60_000
 # A message keeps its number when it comes again: a redelivery uses nothing up, and gets the same
 # answer. Beyond the first that is too much, nothing is kept.
 _COUNT = """
@@ -36,14 +36,16 @@ class SenderLimit:
         """Use the process's gate; without one nothing is counted."""
         self._gate = gate
 
-    def measure(self, account: str, sender: str, message: str, most: int | None) -> Measure:
-        """Count a message of a sender; the minute begins with the first."""
-        if self._gate is None or most is None:
+    def measure(self, account: str, sender: str, message: str, allowed: Allowance) -> Measure:
+        """Count a message of a sender; the time begins with the first."""
+        if self._gate is None:
             return Measure.WITHIN
-        key, field = PREFIX + derive("said", account, sender), derive("m", message)
+        most, milliseconds = allowed.most, allowed.seconds * 1000
+        key = PREFIX + derive("said", account, sender, allowed.period)
+        field = derive("m", message)
         try:
             number = self._gate.call(
-                lambda client: client.eval(_COUNT, 1, key, field, most, _MINUTE_MS)
+                lambda client: client.eval(_COUNT, 1, key, field, most, milliseconds)
             )
         except RedisAway:
             return Measure.WITHIN

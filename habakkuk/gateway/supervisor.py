@@ -10,7 +10,7 @@ from __future__ import annotations
 import socket
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -29,12 +29,13 @@ from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
 from habakkuk.core.log import get_logger
 from habakkuk.db.engine import Database, DatabaseAway
 from habakkuk.gateway.health import ALIVE, STATUS, SUPERVISOR, State
-from habakkuk.gateway.intake import Intake
+from habakkuk.gateway.intake import Fate, Intake, Received
 from habakkuk.gateway.offers import offer
 from habakkuk.gateway.store import cursors
 from habakkuk.gateway.types import Cursor
 from habakkuk.jobs.loop import Loop
 
+_Work = Callable[[Line, Event, Cursor | None], Received | None]
 _log = get_logger("gateway.supervisor")
 _POSITION = "position"
 _TICK_SECONDS = 2.0
@@ -250,16 +251,27 @@ class _Door:
     def cursor(self) -> Mapping[str, Any] | None:
         return cursors.load(self._parts.database, self._line.channel, self._line.name, _POSITION)
 
+    def turns_away(self, event: Event, cursor: Mapping[str, Any] | None) -> bool:
+        turned = self._guarded(event, cursor, self._parts.intake.turn_away)
+        return turned is not None
+
     def take(self, event: Event, cursor: Mapping[str, Any] | None) -> None:
+        self._guarded(event, cursor, self._parts.intake.take)
+
+    def _guarded(
+        self, event: Event, cursor: Mapping[str, Any] | None, work: _Work
+    ) -> Received | None:
+        """Have the intake do something with an event that may hold up nothing behind it."""
         self.alive()
         place = Cursor(_POSITION, dict(cursor)) if cursor is not None else None
         try:
-            self._parts.intake.take(self._line, event, place)
+            return work(self._line, event, place)
         except Unavailable:
             raise
         except UserError as error:
             # The place was passed: what cannot be taken now is not better the next time.
             _log.info("a message was refused", account=self._line.name, reason=str(error))
+            return Received(event.id, Fate.IGNORED)
         except HabakkukError:
             raise
         except Exception:  # the top of one event's work: it may not hold up all that follow
@@ -268,6 +280,7 @@ class _Door:
             _log.exception("an event is passed over", account=self._line.name, id=event.id)
             if cursor is not None:
                 self.pass_over(cursor)
+            return Received(event.id, Fate.IGNORED)
 
     def _is_hopeless(self, event: Event) -> bool:
         """Count a failure of an event, and say whether it failed too often."""

@@ -41,6 +41,7 @@ auth_failure_delay = 0
 first_valid_uid = 1
 first_valid_gid = 1
 imap_capability = {abilities}
+imap_fetch_failure = {failing}
 mail_max_userip_connections = 100
 service anvil {{
   chroot =
@@ -71,9 +72,14 @@ userdb {{
 
 
 class Dovecot(Server):
-    """The server. `abilities` replaces what it says that it can do, such as without IDLE."""
+    """The server. `abilities` replaces what it says that it can do, such as without IDLE.
 
-    def __init__(self, folder: Path, abilities: str = "") -> None:
+    `failing`: what it does about a mail that it cannot read, by itself it ends the line.
+    """
+
+    def __init__(
+        self, folder: Path, abilities: str = "", failing: str = "disconnect-immediately"
+    ) -> None:
         """Write its settings into an empty folder. As root it runs as nobody."""
         super().__init__(folder)
         if not Path(_PROGRAM).exists():
@@ -87,6 +93,7 @@ class Dovecot(Server):
         written = _CONFIG.format(
             folder=folder,
             abilities=abilities,
+            failing=failing,
             user=user.pw_name,
             group=_group(user.pw_gid),
             uid=user.pw_uid,
@@ -140,6 +147,20 @@ class Dovecot(Server):
             line.uid("STORE", str(uid), "+FLAGS", "(\\Deleted)")
             line.expunge()
 
+    def break_mail(self, mailbox: str, uid: int) -> Path:
+        """Let the server fail at a mail: it may not read the file, which is returned."""
+        numbers = self.folder / "mail" / f".{mailbox}" / "dovecot-uidlist"
+        found = re.search(rf"^{uid} .*?:(\S+)", numbers.read_text(), re.MULTILINE)
+        assert found is not None
+        (path,) = numbers.parent.glob(f"*/{found[1]}*")
+        path.chmod(0)
+        return path
+
+    def fetched(self) -> int:
+        """Return how many bytes of bodies it gave out on lines that have ended."""
+        told = re.findall(r"body_bytes=(\d+)", self.log.read_text())
+        return sum(map(int, told))
+
     def make_anew(self, mailbox: str) -> None:
         """Give the mails of a mailbox new numbers, as after a repair: its UIDVALIDITY changes."""
         numbers = self.folder / "mail" / f".{mailbox}" / "dovecot-uidlist"
@@ -165,12 +186,12 @@ class Dovecot(Server):
 
 
 @contextmanager
-def dovecot(abilities: str = "") -> Iterator[Dovecot]:
+def dovecot(abilities: str = "", **more: str) -> Iterator[Dovecot]:
     """Run one in a folder of its own."""
     # pytest's folders are closed to the server's user, and a socket's path may have 107 bytes.
     folder = Path(tempfile.mkdtemp(prefix="hab-imap-", dir="/tmp"))
     folder.chmod(0o755)
-    server = Dovecot(folder, abilities)
+    server = Dovecot(folder, abilities, **more)
     try:
         server.start()
         yield server

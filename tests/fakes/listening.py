@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from habakkuk.channels.contract import ChannelPoller
-from habakkuk.channels.messages import Event, InboundMessage
+from habakkuk.channels.messages import Event, InboundMessage, Source
 from habakkuk.core.errors import Unavailable
 from habakkuk.core.interrupt import Interrupt, Reason
 
@@ -20,21 +20,35 @@ class Desk:
     def __init__(self) -> None:
         self.place: Mapping[str, Any] | None = None
         self.events: list[Event] = []
+        self.turned_away: list[Event] = []
         self.beats = 0
         # So many are turned away; negative: all of them.
         self.refuses = 0
         self.hears: Callable[[Event], object] = lambda _event: None
+        self.strangers: set[str] = set()
 
     def cursor(self) -> Mapping[str, Any] | None:
         return self.place
 
+    def turns_away(self, event: Event, cursor: Mapping[str, Any] | None) -> bool:
+        self._open()
+        machine = isinstance(event, InboundMessage) and event.source is not Source.PERSON
+        if not machine and event.sender not in self.strangers:
+            return False
+        self.place = cursor or self.place
+        self.turned_away.append(event)
+        return True
+
     def take(self, event: Event, cursor: Mapping[str, Any] | None) -> None:
-        if self.refuses:
-            self.refuses -= 1
-            raise Unavailable("the database is away", retry_after=0.01)
+        self._open()
         self.place = cursor or self.place
         self.events.append(event)
         self.hears(event)
+
+    def _open(self) -> None:
+        if self.refuses:
+            self.refuses -= 1
+            raise Unavailable("the database is away", retry_after=0.01)
 
     def pass_over(self, cursor: Mapping[str, Any]) -> None:
         self.place = cursor

@@ -92,5 +92,5 @@ def list_pairings(output: str) -> None:
 def revoke(account: str, sender: str) -> None:
     """Take a code or a pairing back: SENDER is a stranger on ACCOUNT again."""
     with opened() as container:
-        container.pairings.revoke(account, sender)
+        container.pairings.revoke(account, container.channels.canonical(account, sender))
     click.echo(f"{visible(sender)} may not write on {visible(account)} any more.")

@@ -90,7 +90,8 @@ def link(name: str, account: str, sender: str) -> None:
         if account not in channels:
             raise NotFound(f"there is no account {account!r} in config.yaml")
         user = container.accounts.find(name)
-        container.accounts.link(channels[account].type, account, sender, user)
+        known = container.channels.canonical(account, sender)
+        container.accounts.link(channels[account].type, account, known, user)
     click.echo(f"{visible(sender)} on {visible(account)} is {visible(user.name)} from now on.")
 
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NoReturn
 
 from habakkuk.channels.contract import (
     Account,
+    Allowance,
     ChannelAdapter,
     Manifest,
     NotFetched,
@@ -22,6 +23,7 @@ from habakkuk.channels.email.addresses import normalised
 from habakkuk.channels.email.compose import Writer
 from habakkuk.channels.email.manifest import MANIFEST, EmailSettings
 from habakkuk.channels.email.proof import server_of
+from habakkuk.channels.email.reading import LONGEST_HEAD
 from habakkuk.channels.email.transfer import decoded
 from habakkuk.channels.email.wire import Reader
 from habakkuk.channels.messages import Event, OutboundMessage, RawRequest, Receipt, RemoteFile
@@ -61,6 +63,13 @@ class EmailAdapter(ChannelAdapter[EmailSettings]):
         settings = self.settings
         named = f"{settings.imap_host.lower()} {settings.user} {settings.mailbox}"
         return hashlib.sha256(named.encode()).hexdigest()[:16]
+
+    @property
+    def allowances(self) -> Sequence[Allowance]:
+        """How much one sender may write: programs that mark their answers by nothing stop there."""
+        hour, day = self.settings.messages_per_hour, self.settings.messages_per_day
+        allowed = [Allowance(hour, 3600, "hour")] if hour is not None else []
+        return [*allowed, Allowance(day, 86_400, "day")] if day is not None else allowed
 
     @property
     def concern(self) -> tuple[str, str] | None:
@@ -119,7 +128,7 @@ class EmailAdapter(ChannelAdapter[EmailSettings]):
     def check(self) -> str:
         """Sign in to both servers. Raises ChannelError."""
         with imap.opened(self.settings, self.password, Interrupt()) as box:
-            seen = server_of(message_from_bytes(box.newest_head()))
+            seen = server_of(message_from_bytes(box.newest_head(LONGEST_HEAD)))
         with smtp.opened(self.settings, self.password):
             pass
         if self.settings.check_sender and self.settings.checker is None:

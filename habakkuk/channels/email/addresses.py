@@ -26,6 +26,11 @@ def normalised(written: str) -> str | None:
     return f"{found[1].lower()}@{domain}" if found and domain else None
 
 
+def canonical(written: str) -> str:
+    """Return an address as events have it; what is none stays as it is."""
+    return normalised(written) or written
+
+
 def ascii_domain(written: str) -> str | None:
     """Return a domain in small letters as the DNS has it; None when it is none."""
     try:

@@ -46,13 +46,16 @@ def ids(mail: Message, name: str) -> Sequence[str]:
     return [one for field in raw(mail, name) for one in _ID.findall(field)]
 
 
-def text_of(content: bytes, charset: str | None) -> str:
-    """Read bytes in a charset that may be unknown or wrong; never fails."""
+def text_of(content: bytes, charset: str | None, *, cut: bool = False) -> str:
+    """Read bytes in a charset that may be unknown or wrong; never fails.
+
+    `cut`: they may end within a character.
+    """
     for name in (charset, "utf-8"):
         if name is None:
             continue
         try:
-            return content.decode(name)
+            return content.decode(name, "ignore" if cut else "strict")
         except (LookupError, ValueError):
             continue
     # Every byte means something in it, and most mail without a charset was written in it.

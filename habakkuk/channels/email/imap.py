@@ -12,9 +12,8 @@ import select
 import socket
 import ssl
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 
 from imap_tools import MailBox, MailBoxStartTls, MailBoxUnencrypted
@@ -22,6 +21,7 @@ from imap_tools.errors import ImapToolsError, MailboxFolderSelectError, MailboxL
 from imap_tools.mailbox import BaseMailBox
 
 from habakkuk.channels.contract import Unusable
+from habakkuk.channels.email.fetched import Head, read_heads, read_literal
 from habakkuk.channels.email.manifest import EmailSettings, Tls
 from habakkuk.channels.email.trust import trusted
 from habakkuk.core.errors import ChannelError
@@ -34,18 +34,12 @@ _ANSWER_SECONDS = 40.0
 _PIECE_BYTES = 1_000_000
 # Failures that pass by themselves (RFC 5530); any other refusal is one of name and password.
 _LATER = re.compile(rb"\[(unavailable|inuse|limit|serverbug)\]", re.IGNORECASE)
-_UID = re.compile(rb"\bUID (\d+)")
-_DATE = re.compile(rb'INTERNALDATE ("[^"]+")')
+_BAD = re.compile(r"command error: BAD\b")
 _ATOM = re.compile(r"[0-9.]{1,100}")
 
 
-@dataclass(frozen=True)
-class Found:
-    """One mail: its number, when it arrived in seconds since 1970, and its bytes."""
-
-    uid: int
-    arrived: float
-    content: bytes
+class Refused(ChannelError):
+    """The server does not give out what was asked for; the line is as good as before."""
 
 
 class Mailbox:
@@ -77,26 +71,31 @@ class Mailbox:
         day = imaplib.Time2Internaldate(max(moment - 86_400, 0.0)).strip('"').split()[0]
         return sorted(self._search(f"SINCE {day}"))
 
-    def read(self, uid: int, most: int) -> Found | None:
-        """Return a mail, or its first `most` bytes; None when it is gone."""
-        answer = self._fetch(uid, f"(UID INTERNALDATE BODY.PEEK[]<0.{most}>)")
-        content = _literal(answer)
-        if content is None:
-            return None
-        written = _DATE.search(_words(answer))
-        at = imaplib.Internaldate2tuple(b"INTERNALDATE " + written[1]) if written else None
-        return Found(uid, time.mktime(at) if at else 0.0, content)
+    def heads(self, uids: Sequence[int], most: int) -> Mapping[int, Head]:
+        """Return the headers of mails, or `most` bytes of each; those that are gone are missing.
+
+        Raises Refused, also when it is for one of them alone.
+        """
+        numbers = ",".join(map(str, uids))
+        wanted = f"(UID INTERNALDATE RFC822.SIZE BODY.PEEK[HEADER]<0.{most}>)"
+        return read_heads(self._fetch(numbers, wanted))
+
+    def read(self, uid: int, most: int) -> bytes | None:
+        """Return a mail, or its first `most` bytes; None when it is gone. Raises Refused."""
+        return read_literal(self._fetch(str(uid), f"(UID BODY.PEEK[]<0.{most}>)"), uid)
 
     def piece(self, uid: int, part: str, at: int) -> bytes:
         """Return the next piece of a part as it is encoded; empty at its end or when it is gone."""
         if _ATOM.fullmatch(part) is None:
             return b""
-        return _literal(self._fetch(uid, f"(BODY.PEEK[{part}]<{at}.{_PIECE_BYTES}>)")) or b""
+        wanted = f"(UID BODY.PEEK[{part}]<{at}.{_PIECE_BYTES}>)"
+        return read_literal(self._fetch(str(uid), wanted), uid) or b""
 
-    def newest_head(self) -> bytes:
-        """Return the header fields of the newest mail; empty without one."""
-        last = max(self.after(0)[-1:], default=0)
-        return (_literal(self._fetch(last, "(BODY.PEEK[HEADER])")) or b"") if last else b""
+    def newest_head(self, most: int) -> bytes:
+        """Return the header of the newest mail; empty without one."""
+        last = self.after(0)[-1:]
+        heads = self.heads(last, most) if last else {}
+        return b"".join(head.content for head in heads.values())
 
     def news(self) -> bool:
         """Whether the server told of mail since this was asked last."""
@@ -138,12 +137,15 @@ class Mailbox:
         with _failing(self._interrupt):
             return [int(uid) for uid in self._box.uids(what, charset=None)]
 
-    def _fetch(self, uid: int, what: str) -> Sequence[Any]:
-        with _failing(self._interrupt):
-            state, answer = self._client.uid("FETCH", str(uid), what)
+    def _fetch(self, uids: str, what: str) -> Sequence[Any]:
+        # A refused one may have left answers behind.
+        self._client.response("FETCH")
+        with _failing(self._interrupt), _bad_refused():
+            state, answer = self._client.uid("FETCH", uids, what)
         if state != "OK":
-            raise ChannelError("the server does not give a mail out", retryable=True)
-        return [one for one in answer if one is not None]
+            raise _refused()
+        told: Sequence[Any] = answer
+        return told
 
 
 @contextmanager
@@ -216,6 +218,23 @@ def _failing(interrupt: Interrupt) -> Iterator[None]:
         raise ChannelError(f"the line to the mailbox broke ({kind})", retryable=True) from None
 
 
+@contextmanager
+def _bad_refused() -> Iterator[None]:
+    """Tell BAD, which the library raises as it does what breaks a line."""
+    try:
+        yield
+    except imaplib.IMAP4.abort:
+        raise
+    except imaplib.IMAP4.error as error:
+        if _BAD.search(str(error)) is None:
+            raise
+        raise _refused() from None
+
+
+def _refused() -> Refused:
+    return Refused("the server does not give a mail out", retryable=True)
+
+
 def _told(error: MailboxFolderSelectError) -> str:
     return b" ".join(map(_raw, error.command_result[1])).decode("utf-8", "replace")[:200]
 
@@ -245,15 +264,3 @@ def _await(client: Any, until: float, interrupt: Interrupt) -> None:
             interrupt.check()
     finally:
         sock.settimeout(before)
-
-
-def _literal(answer: Sequence[Any]) -> bytes | None:
-    for one in answer:
-        if isinstance(one, tuple) and b"BODY[" in one[0].upper():
-            return bytes(one[1])
-    # An empty part comes as a quoted string.
-    return None
-
-
-def _words(answer: Sequence[Any]) -> bytes:
-    return b" ".join(one[0] if isinstance(one, tuple) else one for one in answer)

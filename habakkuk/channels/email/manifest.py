@@ -8,6 +8,7 @@ from typing import Annotated, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from habakkuk.channels.contract import AccountSettings, Feature, Manifest
+from habakkuk.channels.email.addresses import canonical
 from habakkuk.core.config.values import HostName, Variable, written
 
 # Mail knows no limit; what is longer than a short book is no answer any more.
@@ -38,6 +39,7 @@ def _tls(value: object) -> object:
 
 _Tls = Annotated[Tls, BeforeValidator(_tls)]
 _Port = Annotated[int, Field(ge=1, le=65535)]
+_Most = Annotated[int, Field(ge=1, le=100_000)] | None
 _Address = Annotated[
     str,
     written(
@@ -53,7 +55,8 @@ class EmailSettings(AccountSettings):
     `trusted_authserv` is what the mailbox's server calls itself, or ends in, where it writes down
     (Authentication-Results) whether a sender is who it says; `check_sender` false reads mail of
     servers that do not, whose senders anybody can forge. `read_old`: mail that lay there before
-    the first start is read as well.
+    the first start is read as well. More than `messages_per_hour` or `messages_per_day` of one
+    sender are not read, null sets no limit: what answers by itself may look like a person.
     """
 
     imap_host: HostName
@@ -70,6 +73,8 @@ class EmailSettings(AccountSettings):
     read_old: bool = False
     trusted_authserv: HostName | None = None
     check_sender: bool = True
+    messages_per_hour: _Most = 30
+    messages_per_day: _Most = 100
 
     @property
     def polls(self) -> bool:
@@ -103,4 +108,5 @@ MANIFEST = Manifest(
     bursts=False,
     features=frozenset({Feature.FILES}),
     file_limit=_FILE_LIMIT,
+    canonical=canonical,
 )

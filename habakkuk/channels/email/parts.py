@@ -18,6 +18,8 @@ _LONGEST_NAME = 120
 # A mail of nothing but parts in parts is no letter.
 _DEEPEST, _MOST_PARTS = 20, 500
 _MOST_FILES = 50
+# All texts together. A page of that has 100 MB in memory while it is read.
+_MOST_TEXT = 2_000_000
 _SECRET = {
     "multipart/encrypted",
     "application/pkcs7-mime",
@@ -40,11 +42,15 @@ class Part:
 
 @dataclass(frozen=True)
 class Body:
-    """What a mail holds. `sealed`: it is encrypted, so that nothing here can be read."""
+    """What a mail holds. `sealed`: it is encrypted, so that nothing here can be read.
+
+    `cut`: the text is longer than what is here.
+    """
 
     text: str
     files: tuple[Part, ...]
     sealed: bool
+    cut: bool
 
 
 def read_parts(mail: Message) -> Body:
@@ -53,7 +59,8 @@ def read_parts(mail: Message) -> Body:
     for leaf in _leaves(mail, _Place()):
         reading.take(leaf)
     kinds = {mail.get_content_type(), *(file.mime for file in reading.files)}
-    return Body(reading.text, tuple(reading.files[:_MOST_FILES]), not kinds.isdisjoint(_SECRET))
+    sealed = not kinds.isdisjoint(_SECRET)
+    return Body(reading.text, tuple(reading.files[:_MOST_FILES]), sealed, reading.is_cut)
 
 
 @dataclass(frozen=True)
@@ -85,7 +92,9 @@ class _Reading:
 
     def __init__(self) -> None:
         self.files: list[Part] = []
+        self.is_cut = False
         self._texts: list[_Text] = []
+        self._left = _MOST_TEXT
 
     def take(self, leaf: tuple[_Place, Message]) -> None:
         """Take a part that has no parts of its own."""
@@ -94,9 +103,18 @@ class _Reading:
         if mime in _SIGNATURES:
             return
         if mime in {"text/plain", "text/html"} and not _is_file(part):
-            self._texts.append(_Text(place.among, mime == "text/html", _text(part)))
+            self._texts.append(_Text(place.among, mime == "text/html", self._said(part)))
         else:
             self.files.append(_file(place.number or "1", part))
+
+    def _said(self, part: Message) -> str:
+        content = _bytes(part)
+        cut = len(content) > self._left
+        content = content[: self._left]
+        self.is_cut = self.is_cut or cut
+        self._left -= len(content)
+        said = headers.text_of(content, _charset(part), cut=cut)
+        return clean(said).replace("\r\n", "\n")
 
     @property
     def text(self) -> str:
@@ -150,10 +168,6 @@ def _file(number: str, part: Message) -> Part:
 
 def _size(part: Message) -> int | None:
     return None if part.is_multipart() else len(_bytes(part))
-
-
-def _text(part: Message) -> str:
-    return clean(headers.text_of(_bytes(part), _charset(part))).replace("\r\n", "\n")
 
 
 def _charset(part: Message) -> str | None:

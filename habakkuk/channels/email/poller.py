@@ -6,27 +6,16 @@ nobody's are passed over together. A server that can is waited for (IDLE); other
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from email.parser import BytesHeaderParser
-from email.utils import parsedate_to_datetime
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from habakkuk.channels.contract import ChannelPoller, Door, WebhookUnreadable
+from habakkuk.channels.contract import ChannelPoller, Door
 from habakkuk.channels.email.adapter import EmailAdapter
-from habakkuk.channels.email.imap import Found, Mailbox, opened
-from habakkuk.channels.email.wire import Place
-from habakkuk.channels.messages import Event
-from habakkuk.core.errors import Unavailable
+from habakkuk.channels.email.fetching import Fetching
+from habakkuk.channels.email.imap import Mailbox, opened
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.log import get_logger
 
 _log = get_logger("channels.email")
-# What is beyond that of one mail are files that could not be fetched later, either.
-_MOST_BYTES = 40_000_000
-# How far the clocks of those who send may be off, where numbers mean nothing any more.
-_CLOCKS_SECONDS = 3600.0
 _NO_CHECKER = (
     "no mail is read: channels.{name}.trusted_authserv names no server that checks senders;"
     " habakkuk channels test {name} says what to write"
@@ -40,6 +29,8 @@ class EmailPoller(ChannelPoller):
     idle_seconds = 300.0
     # How often a server is asked that cannot be waited for.
     ask_seconds = 30.0
+    # When a mail is asked for again that the server did not give out; each time twice as late.
+    again_seconds = 300.0
     silence: ClassVar[float] = 420.0
 
     adapter: EmailAdapter
@@ -51,11 +42,11 @@ class EmailPoller(ChannelPoller):
             _log.error(_NO_CHECKER.format(name=adapter.account.name))
         with opened(adapter.settings, adapter.password, interrupt) as box:
             door.alive()
-            fetching = _Fetching(self, box, door, interrupt)
-            fetching.begin()
+            fetching = Fetching(box, door, interrupt, adapter.reader, adapter.identity)
+            fetching.begin(read_old=adapter.settings.read_old)
             while True:
                 interrupt.check()
-                fetching.all()
+                fetching.all(self.again_seconds)
                 self._wait(box, interrupt)
 
     def _wait(self, box: Mailbox, interrupt: Interrupt) -> None:
@@ -65,125 +56,3 @@ class EmailPoller(ChannelPoller):
             interrupt.wait(self.ask_seconds)
             interrupt.check()
             box.ask()
-
-
-class _Fetching:
-    """One run of a poller, on one open mailbox."""
-
-    def __init__(self, poller: EmailPoller, box: Mailbox, door: Door, interrupt: Interrupt) -> None:
-        self._box = box
-        self._door = door
-        self._interrupt = interrupt
-        self._reader = poller.adapter.reader
-        self._read_old = poller.adapter.settings.read_old
-        self._name = poller.adapter.identity
-        self._place = _Stand(self._name, box.validity)
-
-    def begin(self) -> None:
-        """Find where to go on: at the stored place, else behind what is there now."""
-        stored = _Stand.stored(self._door.cursor(), self._name)
-        if stored is None:
-            uid = 0 if self._read_old else self._box.last_uid()
-            self._place = replace(self._place, uid=uid, seen=time.time())
-            self._pass(self._place)
-        elif stored.validity == self._box.validity:
-            self._place = stored
-        else:
-            _log.warning("the numbers of a mailbox begin anew", mailbox=self._name)
-            self._renumbered(stored)
-
-    def all(self) -> None:
-        """Hand over all that came, until the server tells of no more."""
-        while True:
-            # What it told before is in what is asked for now.
-            self._box.news()
-            numbers = self._box.after(self._place.uid)
-            self._door.alive()
-            self._take_all(numbers)
-            if not numbers and not self._box.news():
-                return
-
-    def _renumbered(self, stored: _Stand) -> None:
-        """Look through what came since the last mail; its id tells what is known already."""
-        last, moment = self._box.last_uid(), stored.seen - _CLOCKS_SECONDS
-        self._place = replace(self._place, seen=stored.seen)
-        for uid in self._box.since(moment):
-            found = self._box.read(uid, _MOST_BYTES)
-            if found is not None and found.arrived >= moment and _written(found) >= moment:
-                # Only the end of it is a place: until then it would begin anew.
-                self._take(found, None)
-        self._place = replace(self._place, uid=last)
-        self._pass(self._place)
-
-    def _take_all(self, numbers: Sequence[int]) -> None:
-        stored = self._place
-        for uid in numbers:
-            self._interrupt.check()
-            found = self._box.read(uid, _MOST_BYTES)
-            seen = max(self._place.seen, found.arrived) if found else self._place.seen
-            self._place = replace(self._place, uid=uid, seen=seen)
-            if found is not None and self._take(found, self._place):
-                stored = self._place
-        if stored != self._place:
-            self._pass(self._place)
-
-    def _take(self, found: Found, place: _Stand | None) -> bool:
-        """Hand one mail over; False when there is nothing in it to hand over."""
-        try:
-            event = self._reader.read(found.content, Place(self._box.validity, found.uid))
-        except WebhookUnreadable as error:
-            _log.warning("a mail is not read", uid=found.uid, reason=str(error))
-            return False
-        self._store(event, place)
-        return True
-
-    def _store(self, event: Event, place: _Stand | None) -> None:
-        """Hand an event over, as often as it takes."""
-        while True:
-            self._interrupt.check()
-            try:
-                self._door.take(event, place.written() if place else None)
-            except Unavailable as away:
-                self._interrupt.wait(away.retry_after)
-            else:
-                return
-
-    def _pass(self, place: _Stand) -> None:
-        while True:
-            self._interrupt.check()
-            try:
-                self._door.pass_over(place.written())
-            except Unavailable as away:
-                self._interrupt.wait(away.retry_after)
-            else:
-                return
-
-
-@dataclass(frozen=True)
-class _Stand:
-    """The last mail of a mailbox, and when the newest one arrived, in seconds since 1970."""
-
-    box: str
-    validity: int
-    uid: int = 0
-    seen: float = 0.0
-
-    @classmethod
-    def stored(cls, cursor: Mapping[str, Any] | None, box: str) -> _Stand | None:
-        """Return where a mailbox stands; the numbers of another one mean nothing here."""
-        if cursor is None or cursor.get("box") != box:
-            return None
-        return cls(box, int(cursor["validity"]), int(cursor["uid"]), float(cursor["seen"]))
-
-    def written(self) -> Mapping[str, Any]:
-        """Return what is stored with an event."""
-        return {"box": self.box, "validity": self.validity, "uid": self.uid, "seen": self.seen}
-
-
-def _written(found: Found) -> float:
-    """Return when a mail says that it was written; when it arrived, where it does not say."""
-    said = BytesHeaderParser().parsebytes(found.content[:200_000]).get("date")
-    try:
-        return parsedate_to_datetime(str(said)).timestamp()
-    except (TypeError, ValueError, OverflowError):
-        return found.arrived

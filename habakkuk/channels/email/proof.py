@@ -2,8 +2,9 @@
 
 A server writes what it found into Authentication-Results (RFC 8601), on top of what came. A
 sender can write such fields as well, so the topmost alone counts, and only with the name of the
-server that is trusted. The rules of alignment are DMARC's (RFC 7489, section 3.1), but for
-domains that only a list of public suffixes would show to belong together: those do not.
+server that is trusted. Alignment is strict (RFC 7489, section 3.1): which other domains belong to
+one takes a list of public suffixes, which the server asked where DMARC passed. A subdomain may be
+a customer's, and what stands above a domain may be a registry.
 """
 
 from __future__ import annotations
@@ -86,16 +87,10 @@ def _vouches(finding: Finding, domain: str) -> bool:
         return False
     if finding.method == "dkim":
         signer = finding.of.get("header.d") or finding.of.get("header.i", "")
-        return _is_aligned(domain_of(signer), domain)
+        return domain_of(signer) == domain != ""
     if finding.method == "spf":
-        return _is_aligned(domain_of(finding.of.get("smtp.mailfrom", "")), domain)
+        return domain_of(finding.of.get("smtp.mailfrom", "")) == domain != ""
     return False
-
-
-def _is_aligned(checked: str, domain: str) -> bool:
-    if "." not in checked or "." not in domain:
-        return checked == domain != ""
-    return _ends_in(checked, domain) or _ends_in(domain, checked)
 
 
 def _ends_in(name: str, end: str) -> bool:

@@ -11,7 +11,7 @@ import binascii
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.message import Message
 
 from habakkuk.channels.contract import WebhookUnreadable
@@ -20,12 +20,15 @@ from habakkuk.channels.email.addresses import author
 from habakkuk.channels.email.parts import Part, read_parts
 from habakkuk.channels.email.proof import doubt
 from habakkuk.channels.email.quotes import without_quotes
-from habakkuk.channels.email.reading import read_mail
+from habakkuk.channels.email.reading import read_head, read_mail
 from habakkuk.channels.messages import InboundMessage, RemoteFile, Source
 from habakkuk.core.text import shorten
 
 _LONGEST_SUBJECT = 200
 _LONGEST_NAME = 100
+_SEALED, _LONG = "an encrypted mail", "the rest of a text that is too long"
+_LARGE = "the files of a mail that is too large"
+_HEADER_END = re.compile(rb"\r?\n\r?\n")
 _OWN = re.compile(r"hab\.[0-9a-f]{32}\.([A-Za-z0-9_-]{0,700})@.+")
 # An id that stands in no mail, so it is never answered to.
 _MADE_UP = "@no-message-id.invalid"
@@ -62,9 +65,26 @@ class Reader:
     trusted: str | None
     checks: bool = True
 
-    def read(self, content: bytes, place: Place) -> InboundMessage:
-        """Return what a mail says. Raises WebhookUnreadable, and Unproven."""
+    def glance(self, head: bytes) -> InboundMessage:
+        """Return what a header tells: all but text and files. Raises as `read` does.
+
+        A mail with neither Message-ID nor Received has another id then.
+        """
+        return self._headed(read_head(head), head)
+
+    def read(self, content: bytes, place: Place, *, whole: bool = True) -> InboundMessage:
+        """Return what a mail says. Raises WebhookUnreadable, and Unproven.
+
+        Of one that is not whole the files are left out, since nobody knows which of them are.
+        """
         mail = read_mail(content)
+        headed = self._headed(mail, content)
+        if headed.source is not Source.PERSON:
+            # Its text is nobody's.
+            return headed
+        return _with_text(mail, headed, place if whole else None)
+
+    def _headed(self, mail: Message, content: bytes) -> InboundMessage:
         found = author(headers.raw(mail, "from"))
         if found is None:
             raise Unproven("its From names nobody, or several")
@@ -72,12 +92,20 @@ class Reader:
         known = message_id(mail, content)
         source = self._source(mail, sender)
         if source is not Source.PERSON:
-            # Its text is nobody's.
             return InboundMessage(known, sender, sender, "", source=source, outside=True)
         why = doubt(mail, sender, self.trusted) if self.checks else None
         if why is not None:
             raise Unproven(f"{sender}: {why}")
-        return _message(mail, known, (name, sender), place)
+        return InboundMessage(
+            id=known,
+            chat=sender,
+            sender=sender,
+            text="",
+            thread=_thread(mail, known)[0],
+            sender_name=shorten(headers.unfolded(name), _LONGEST_NAME),
+            outside=True,
+            subject=shorten(headers.decoded(mail, "subject"), _LONGEST_SUBJECT),
+        )
 
     def _source(self, mail: Message, sender: str) -> Source:
         if sender in self.own:
@@ -86,11 +114,15 @@ class Reader:
 
 
 def message_id(mail: Message, content: bytes) -> str:
-    """Return a mail's id; one without is known by its bytes, which stay what they are."""
+    """Return a mail's id; one without is known by its bytes, which stay what they are.
+
+    The header is enough where a server wrote into it when it took the mail, and as what.
+    """
     known = headers.ids(mail, "message-id")
     if known:
         return known[0]
-    return f"{hashlib.sha256(content).hexdigest()[:32]}{_MADE_UP}"
+    told = _HEADER_END.split(content, maxsplit=1)[0] if "received" in mail else content
+    return f"{hashlib.sha256(told).hexdigest()[:32]}{_MADE_UP}"
 
 
 def own_id(key: str, thread: str, domain: str) -> str:
@@ -113,23 +145,19 @@ def answer_subject(subject: str, text: str) -> str:
     return subject if _REPLY.match(subject) else f"Re: {subject}"
 
 
-def _message(mail: Message, known: str, who: tuple[str, str], place: Place) -> InboundMessage:
-    name, sender = who
+def _with_text(mail: Message, headed: InboundMessage, place: Place | None) -> InboundMessage:
+    """Add text and files to what a header told; without a place the mail was cut."""
     body = read_parts(mail)
-    subject = shorten(headers.decoded(mail, "subject"), _LONGEST_SUBJECT)
-    thread, begins = _thread(mail, known)
-    said = without_quotes(body.text, forwarded=_FORWARD.match(_bare(subject)) is not None)
-    return InboundMessage(
-        id=known,
-        chat=sender,
-        sender=sender,
-        text=_said(said, _bare(subject) if begins else ""),
-        thread=thread,
-        sender_name=shorten(headers.unfolded(name), _LONGEST_NAME),
-        unread=("an encrypted mail",) if body.sealed else (),
-        files=tuple(_remote(part, place) for part in body.files if not body.sealed),
-        outside=True,
-        subject=subject,
+    bare = _bare(headed.subject)
+    _, begins = _thread(mail, headed.id)
+    said = without_quotes(body.text, forwarded=_FORWARD.match(bare) is not None)
+    files = body.files if place and not body.sealed else ()
+    lacks = {_SEALED: body.sealed, _LONG: body.cut, _LARGE: place is None}
+    return replace(
+        headed,
+        text=_said(said, bare if begins else ""),
+        unread=tuple(named for named, lacking in lacks.items() if lacking),
+        files=tuple(_remote(part, place) for part in files if place),
     )
 
 

@@ -43,6 +43,7 @@ class _Email:
     def account(self) -> str:
         # Who writes first does so before anybody listens.
         settings = {"type": "email", **email_account(self._imap, self._smtp), "read_old": "true"}
+        settings |= {"messages_per_hour": "null", "messages_per_day": "null"}
         return ", ".join(f"{name}: {value}" for name, value in settings.items())
 
     @property

@@ -1,7 +1,11 @@
-"""Any bytes as a mail: it is read, or refused for a reason, and can be answered."""
+"""Any bytes as a mail: it is read, or refused for a reason, and can be answered.
+
+Its header alone tells the same of who wrote it.
+"""
 
 from __future__ import annotations
 
+import re
 from email import message_from_bytes
 
 from hypothesis import strategies as st
@@ -38,6 +42,7 @@ _READERS = [
     Reader(frozenset({"hab@example.org"}), "mx.example.org"),
     Reader(frozenset({"hab@example.org"}), None, checks=False),
 ]
+_HEADER_END = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n")
 _WRITER = Writer("hab@example.org", "Habakkuk")
 _KNOWN = {
     *("from", "to", "subject", "date", "message-id", "in-reply-to", "references"),
@@ -52,6 +57,9 @@ def check(data: bytes) -> None:
             read = reader.read(data, Place(1, 1))
         except WebhookUnreadable:
             continue
+        glance = reader.glance(_HEADER_END.split(data, maxsplit=1)[0] + b"\r\n\r\n")
+        assert (glance.sender, glance.source) == (read.sender, read.source)
+        assert (glance.subject, glance.sender_name) == (read.subject, read.sender_name)
         read.text.encode()
         for file in read.files:
             assert file.name == file.name.strip()

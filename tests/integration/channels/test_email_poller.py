@@ -11,7 +11,7 @@ import pytest
 from habakkuk.channels.contract import Unusable
 from habakkuk.channels.email.adapter import EmailAdapter
 from habakkuk.channels.email.poller import EmailPoller
-from habakkuk.channels.messages import Source
+from habakkuk.channels.messages import InboundMessage, Source
 from habakkuk.core.errors import ChannelError
 from habakkuk.core.interrupt import Interrupted
 from tests.fakes.dovecot_server import Dovecot, dovecot
@@ -123,8 +123,10 @@ def test_what_programs_send_is_handed_over_as_such(
     imap: Dovecot, mailbox: str, listened: Desk
 ) -> None:
     imap.deliver(mailbox, letter("away", Auto_Submitted="auto-replied"))
-    until(lambda: listened.messages)
-    assert [one.source for one in listened.messages] == [Source.AUTOMATIC]
+    until(lambda: listened.turned_away)
+    (read,) = listened.turned_away
+    assert isinstance(read, InboundMessage)
+    assert read.source is Source.AUTOMATIC
 
 
 def test_a_mail_that_went_holds_nothing_up(imap: Dovecot, mailbox: str, start: Start) -> None:

@@ -37,8 +37,10 @@ def houses(
     made: list[Stack] = []
 
     def make(**more: Any) -> Stack:
+        routes = json.dumps(more.pop("routes", []))
         config = json.dumps({"post": {**account, **email_settings, **more}})
-        made.append(Stack(tmp_path, database_url, redis_url, model, f"channels: {config}"))
+        lines = f"channels: {config}\nroutes: {routes}"
+        made.append(Stack(tmp_path, database_url, redis_url, model, lines))
         return made[0]
 
     with ModelServer() as model:
@@ -140,6 +142,42 @@ def test_a_stranger_is_told_a_code_and_nothing_of_theirs_is_kept(
     assert "I do not know you yet" in shown.text
     assert shown.mail["subject"] == "Re: Hi"
     assert rows(house, "SELECT id FROM turns") == []
+
+
+def test_capital_letters_are_small_ones_in_mails_and_in_settings(
+    houses: House, imap: Dovecot, mailbox: str, smtp: SmtpServer
+) -> None:
+    route = {"sender": "ALICE@example.com", "agent": "reader"}
+    house = houses(allow_from=["Alice@EXAMPLE.com"], routes=[route])
+    house.start()
+    with listening(house):
+        until(lambda: stands(house))
+        imap.deliver(mailbox, letter("hello", "aLICE@Example.com"))
+        until(lambda: smtp.shown)
+    assert smtp.shown[0].text == "echo: hello"
+    (found,) = rows(house, "SELECT agent FROM conversations WHERE channel = 'email'")
+    assert found.agent == "reader"
+
+
+def test_a_program_that_marks_its_answers_by_nothing_comes_to_an_end(
+    houses: House, imap: Dovecot, mailbox: str, smtp: SmtpServer
+) -> None:
+    """Each of two that answer whatever comes would go on for days (K60)."""
+    house = houses(messages_per_hour=4)
+    house.start()
+    with listening(house):
+        until(lambda: stands(house))
+        imap.deliver(mailbox, letter("hello", subject="Tea", known="m@example.com"))
+        for number in range(5):
+            until(lambda: len(smtp.shown) > number)  # noqa: B023 - awaited here
+            answered, known = str(smtp.shown[number].mail["message-id"]), f"m{number}@example.com"
+            mail = letter("I am away", subject="Re: Tea", known=known, In_Reply_To=answered)
+            (last,) = imap.deliver(mailbox, mail)
+        stood = "SELECT (value ->> 'uid')::int AS uid FROM channel_state WHERE name = 'position'"
+        until(lambda: rows(house, stood)[0].uid == last)
+    assert "more than 4 messages in one hour" in smtp.shown[-1].text
+    assert len(rows(house, "SELECT id FROM turns")) == 4
+    assert len(rows(house, "SELECT id FROM deliveries")) == len(smtp.shown) == 5
 
 
 def test_an_approval_is_given_by_a_word(

@@ -101,3 +101,15 @@ def test_an_id_of_a_channel_is_made_a_person(stack: Stack, run: Run) -> None:
     refused = run("users", "link", "owner", "elsewhere", "4711")
     assert (refused.exit_code, refused.stdout) == (1, "")
     assert "'elsewhere'" in refused.stderr
+
+
+def test_a_sender_is_linked_as_messages_will_name_them(stack: Stack, run: Run) -> None:
+    """Addresses of mail are the same in capital and in small letters."""
+    config = stack.home / "config.yaml"
+    account = (
+        "{type: email, imap_host: i.example, smtp_host: s.example, user: u, password_env: P,"
+        " address: hab@example.org}"
+    )
+    config.write_text(config.read_text() + f"channels: {{post: {account}}}\n")
+    run("users", "link", "owner", "post", "Mary@Example.org")
+    assert stack.container.accounts.known("email", "post", "mary@example.org") == stack.owner

@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 from habakkuk.accounts.types import Role
+from habakkuk.channels.contract import Allowance
 from habakkuk.channels.messages import Source
+from habakkuk.channels.webhook.adapter import WebhookAdapter
+from habakkuk.core.ids import derive
+from habakkuk.core.redis import PREFIX
 from habakkuk.gateway.intake import Fate
 from habakkuk.gateway.types import Cursor
 from tests.integration.intake.conftest import Room, Rooms
@@ -245,6 +249,24 @@ def test_who_may_only_read_does_not_write(rooms: Rooms) -> None:
     received = room.say("hello")
     assert (received.fate, received.turn_id) == (Fate.IGNORED, None)
     assert "may read" in str(received.reply)
+
+
+def test_what_is_too_much_for_longer_is_said_with_its_time(
+    rooms: Rooms, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hourly = [Allowance(2, 3600, "hour"), Allowance(100, 86_400, "day")]
+    monkeypatch.setattr(WebhookAdapter, "allowances", hourly)
+    room = rooms("messages_per_minute: 1")
+    room.stack.start()
+    assert [room.say("hello").fate for _ in range(2)] == [Fate.ACCEPTED, Fate.IGNORED]
+    gate = room.stack.container.redis
+    assert gate is not None
+    # The minute is over. What was too much in it does not count in the hour.
+    minute = PREFIX + derive("said", "chat", "alice", "minute")
+    for fate in [Fate.ACCEPTED, Fate.IGNORED]:
+        gate.call(lambda client: client.delete(minute))
+        assert room.say("hello").fate is fate
+    assert sum("more than 2 messages in one hour" in said for said in room.told(4)) == 1
 
 
 def test_a_limit_is_open_when_redis_is_away(rooms: Rooms) -> None:

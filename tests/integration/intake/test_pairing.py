@@ -10,6 +10,7 @@ import pytest
 from habakkuk.core.errors import NotFound
 from habakkuk.gateway.intake import Fate
 from habakkuk.gateway.pairing import MOST_OPEN
+from habakkuk.gateway.types import Cursor
 from tests.integration.intake.conftest import Room, Rooms
 
 _CODE = re.compile(r"the code ([A-Z]{8});")
@@ -37,6 +38,20 @@ def test_a_stranger_is_told_a_code_once(room: Room) -> None:
     assert not set(found[1]) & set("ILO01")
     room.say("after the others", "alice")
     assert room.told(2)[1] == "echo: after the others"
+
+
+def test_a_stranger_is_turned_away_before_anything_is_fetched(room: Room) -> None:
+    line = room.stack.container.channels.line("chat")
+    assert line is not None
+    intake, place = room.stack.container.intake, Cursor("position", {"n": 1})
+    turned = intake.turn_away(line, room.message("", "carol"), place)
+    assert turned is not None
+    assert turned.fate is Fate.IGNORED
+    assert code_of(room)
+    assert [row.value for row in room.rows("channel_state")] == [{"n": 1}]
+    # Who may write is not told so, and not stored before there is something to store.
+    assert intake.turn_away(line, room.message("", "alice"), Cursor("position", {"n": 2})) is None
+    assert [row.value for row in room.rows("channel_state")] == [{"n": 1}]
 
 
 def test_nothing_of_what_a_stranger_wrote_is_stored(room: Room) -> None:

@@ -26,7 +26,9 @@ def _doubt(*fields: str, trusted: str | None = "mx.example.org", sender: str = _
         "mx.example.org 1; dmarc=pass header.from=example.com",
         "MX.example.org; dkim=pass header.d=example.com",
         'mx.example.org; dkim=pass reason="good (1024-bit key; no)" header.i=@example.com',
-        "mx.example.org; dkim=fail header.d=x.example; dkim=pass header.d=mail.example.com",
+        "mx.example.org; dkim=fail header.d=x.example; dkim=pass header.d=example.com",
+        # The server knows which domains belong together: it asked a list of public suffixes.
+        "mx.example.org; dkim=pass header.d=mail.example.com; dmarc=pass header.from=example.com",
         "mx.example.org; spf=pass smtp.mailfrom=bounce@example.com",
         "mx.example.org; spf=pass smtp.mailfrom=example.com; dmarc=none header.from=example.com",
         "mx.example.org;\n\tdkim=pass header.i=@example.com header.s=a header.b=Q1+/=;"
@@ -56,6 +58,11 @@ def test_a_check_that_passed_for_the_sender_counts(field: str) -> None:
         "mx.example.org; dkim=pass header.d=evil.example",
         "mx.example.org; dkim=pass header.d=notexample.com",
         "mx.example.org; dkim=pass header.d=com",
+        # A subdomain may be a customer's.
+        "mx.example.org; dkim=pass header.d=mail.example.com",
+        "mx.example.org; dkim=pass header.i=@mail.example.com",
+        "mx.example.org; spf=pass smtp.mailfrom=bounce@mail.example.com",
+        "mx.example.org; dkim=pass header.d=mail.example.com; dmarc=none header.from=example.com",
         "mx.example.org; dkim=fail header.d=example.com",
         "mx.example.org; dkim=pass",
         "mx.example.org; spf=pass smtp.helo=example.com",
@@ -72,6 +79,16 @@ def test_a_check_that_passed_for_the_sender_counts(field: str) -> None:
 )
 def test_anything_else_does_not(field: str) -> None:
     assert _doubt(field)
+
+
+@pytest.mark.parametrize("above", ["co.uk", "uk", "example.co.uk"])
+def test_what_stands_above_a_domain_does_not_vouch_for_it(above: str) -> None:
+    """Without a list of public suffixes nobody knows which of these is a registry."""
+    sender = "alice@mail.example.co.uk"
+    assert _doubt(f"mx.example.org; dkim=pass header.d={above}", sender=sender)
+    assert _doubt(f"mx.example.org; spf=pass smtp.mailfrom=a@{above}", sender=sender)
+    passed = f"dkim=pass header.d={above}; dmarc=pass header.from=mail.example.co.uk"
+    assert not _doubt(f"mx.example.org; {passed}", sender=sender)
 
 
 def test_only_the_topmost_counts() -> None:

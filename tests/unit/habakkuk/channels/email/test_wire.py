@@ -318,7 +318,7 @@ def test_parts_and_fields_without_end_are_no_mail(rest: bytes) -> None:
 @pytest.mark.parametrize("kind", ["multipart/mixed", "application/pdf", "text/plain"])
 def test_parameters_without_end_are_none(kind: str) -> None:
     """The library takes time that grows with the square of their number, hours for a few MB."""
-    field = f"Content-Type: {kind}; " + "a=b;" * 300_000
+    field = f"Content-Type: {kind}; " + "a=b;" * 45_000
     read = _OPEN.read(f"From: a@example.com\r\n{field}\r\n\r\nwords".encode(), _PLACE)
     assert read.files or read.text == "words"
 

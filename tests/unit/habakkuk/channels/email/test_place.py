@@ -1,0 +1,58 @@
+"""Where the reading of a mailbox stands, and what becomes of mails that are not given out."""
+
+from __future__ import annotations
+
+import json
+
+from habakkuk.channels.email.place import Stand
+
+_PAUSE = 300.0
+
+
+def _refused(place: Stand, uid: int, times: int) -> Stand:
+    for _ in range(times):
+        place = place.refused(uid, 1000.0)
+    return place
+
+
+def test_what_is_stored_is_what_it_was() -> None:
+    place = Stand("box", 7).renumbered(8, 40, 99.5).past(4, 120.0).refused(5, 130.0).broken(6)
+    stored = Stand.stored(json.loads(json.dumps(place.written())), "box")
+    assert stored == place
+    assert Stand.stored(place.written(), "another") is None
+
+
+def test_what_an_earlier_version_stored_is_read() -> None:
+    stored = Stand.stored({"box": "b", "validity": 7, "uid": 4, "seen": 1.5}, "b")
+    assert stored == Stand("b", 7, 4, 1.5)
+
+
+def test_a_mail_that_is_refused_is_asked_for_more_and_more_seldom() -> None:
+    place = Stand("box", 7, uid=4)
+    moments = []
+    for times in range(1, 8):
+        aside = _refused(place, 5, times).aside[5]
+        moments.append(aside.due(_PAUSE) - 1000.0)
+    assert moments == [300.0, 900.0, 2100.0, 4500.0, 9300.0, 18_900.0, 38_100.0]
+    assert _refused(place, 5, 8).aside == {}
+
+
+def test_it_is_due_at_its_time_and_the_others_are_passed() -> None:
+    place = Stand("box", 7, uid=4).refused(5, 1000.0).past(6)
+    assert (place.uid, place.due(1299.0, _PAUSE), place.due(1300.0, _PAUSE)) == (6, [], [5])
+    assert place.past(5).due(1300.0, _PAUSE) == []
+
+
+def test_a_line_that_breaks_at_one_mail_again_and_again_breaks_by_it() -> None:
+    place = Stand("box", 7, uid=4)
+    assert not place.broken(5).broken(5).breaks(5)
+    assert place.broken(5).broken(5).broken(5).breaks(5)
+    assert not place.broken(5).broken(5).broken(6).broken(5).breaks(5)
+    # A mail behind it came through.
+    assert not place.broken(5).broken(5).past(6).broken(5).breaks(5)
+    assert place.refused(5, 1000.0).broken(5).breaks(5)
+
+
+def test_a_mail_that_was_set_aside_counts_when_numbers_begin_anew() -> None:
+    place = Stand("box", 7, uid=4, seen=2000.0)
+    assert (place.earliest, place.refused(5, 1000.0).earliest) == (2000.0, 1000.0)

@@ -8,7 +8,7 @@ from functools import partial
 from habakkuk.agent.heard import Said, tell_of
 from habakkuk.commands.contract import Command, CommandContext, Health, Server, Words
 from habakkuk.commands.registry import CommandRegistry, allowed
-from habakkuk.conversations.store import addresses, chat, hotpath, turns
+from habakkuk.conversations.store import acceptance, addresses, chat, turns
 from habakkuk.conversations.store.chat import Earlier
 from habakkuk.conversations.types import Acceptance, Accepted, Address, Conversation
 from habakkuk.core.config.schema import Config
@@ -171,12 +171,14 @@ class Gateway:
 
     def _accept_at_once(self, inbound: Inbound, asked: Acceptance) -> Accepted | Earlier | None:
         """Accept in one statement, at an address that is there or at a new one."""
-        accepted = None if inbound.fresh else hotpath.accept(self._database, asked)
+        accepted = None if inbound.fresh else acceptance.accept(self._database, asked)
         if accepted is not None or inbound.remote_id or inbound.session_id:
             return accepted
         agent = inbound.agent or inbound.routed or self._config.main_agent
         conversation = rows.conversation_id(inbound.address)
-        return hotpath.open_and_accept(self._database, asked, conversation, random_id("ses"), agent)
+        return acceptance.open_and_accept(
+            self._database, asked, conversation, random_id("ses"), agent
+        )
 
     def _admit_slowly(self, inbound: Inbound, asked: Acceptance) -> Admitted:
         with self._database.transaction() as work:
@@ -196,7 +198,7 @@ class Gateway:
             asked = replace(asked, agents=[conversation.agent])
             if inbound.joinable:
                 asked = self._joining(work, conversation, inbound, asked)
-            accepted = hotpath.accept_in(work, asked)
+            accepted = acceptance.accept_in(work, asked)
             if accepted is None:
                 return self._repeated(work, inbound)
             return rows.admitted(asked, accepted)
@@ -328,7 +330,7 @@ class Gateway:
             session_id=session,
         )
         asked = replace(rows.acceptance(message, self._config), answers=False)
-        accepted = hotpath.accept_in(work, asked)
+        accepted = acceptance.accept_in(work, asked)
         if accepted is None:
             return self._repeated(work, inbound)
         if asked.delay <= 0:

@@ -1,0 +1,163 @@
+"""How a message comes in, in one round trip, with the turn that answers it and the turn's job.
+
+It writes jobs too, since a turn and its job are one thing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from sqlalchemy import text
+
+from habakkuk.conversations.store.chat import EARLIER, Earlier
+from habakkuk.conversations.types import Acceptance, Accepted
+from habakkuk.db.engine import Database, Work
+from habakkuk.db.statements import Row
+
+# What is known locks nothing, so that a repeat has nothing to write, not even a commit.
+_ACCEPT = text(f"""
+    WITH conv AS MATERIALIZED (
+        SELECT id, session_id, agent, next_seq FROM conversations
+        WHERE channel = :channel AND account = :account AND chat = :chat AND thread = :thread
+          AND CASE WHEN CAST(:session_id AS text) IS NULL THEN agent = ANY(:agents)
+              ELSE EXISTS (SELECT 1 FROM sessions s
+                           WHERE s.id = :session_id AND s.conversation_id = conversations.id) END
+          AND (question IS NULL OR NOT CAST(:answers AS boolean))
+          AND NOT EXISTS (SELECT 1 FROM chat_messages m
+                          WHERE m.account = :account AND m.remote_id = :remote_id)
+        FOR NO KEY UPDATE
+    ), msg AS (
+        INSERT INTO chat_messages (conversation_id, seq, author, kind, user_id, account, remote_id,
+                                   body, data, state, turn_id)
+        SELECT c.id, c.next_seq, :author, :message_kind, :user_id, :account, :remote_id, :body,
+               CAST(:data AS jsonb), 'queued', :turn_id
+        FROM conv c
+        ON CONFLICT (account, remote_id) WHERE remote_id IS NOT NULL DO NOTHING
+        RETURNING seq
+    ), counted AS (
+        UPDATE conversations c SET next_seq = c.next_seq + 1, updated = now()
+        FROM conv, msg WHERE c.id = conv.id
+    ), opened AS (
+        SELECT conv.id AS conversation_id, msg.seq,
+               coalesce(:session_id, conv.session_id) AS session_id,
+               coalesce((SELECT agent FROM sessions WHERE id = :session_id), conv.agent) AS agent
+        FROM conv, msg
+    ), turn AS (
+        INSERT INTO turns (id, session_id, conversation_id, user_id, agent, origin, reply_to,
+                           joinable)
+        SELECT :turn_id, o.session_id, o.conversation_id, :user_id, o.agent, :origin,
+               CAST(:reply_to AS jsonb), :joinable
+        FROM opened o WHERE :opens ON CONFLICT (id) DO NOTHING
+    ), job AS (
+        INSERT INTO jobs (id, kind, queue, serial_key, payload, run_at)
+        SELECT :turn_id, :kind, :queue, 's:' || o.session_id, CAST(:payload AS jsonb),
+               now() + :delay * interval '1 s'
+        FROM opened o WHERE :opens ON CONFLICT (id) DO NOTHING
+    )
+    SELECT o.conversation_id, o.session_id, o.agent, o.seq, now() AS at,
+           EXISTS (SELECT 1 FROM jobs j
+                   WHERE j.serial_key = 's:' || o.session_id AND j.state = 'waiting') AS behind,
+           NULL AS turn_id, NULL AS reply
+    FROM opened o
+    UNION ALL
+    SELECT e.conversation_id, e.session_id, NULL, e.seq, NULL, false, e.turn_id, e.reply
+    FROM ({EARLIER}) e
+""")
+# Of a message without an id of its own nothing can be known already: one statement makes the
+# conversation and takes the message, and does nothing where an address is not new.
+_OPEN = text("""
+    WITH conv AS (
+        INSERT INTO conversations (id, channel, account, chat, thread, user_id, agent, session_id,
+                                   next_seq)
+        VALUES (:conversation_id, :channel, :account, :chat, :thread, :user_id, :agent,
+                :session_id, 2)
+        ON CONFLICT DO NOTHING RETURNING id, session_id
+    ), session AS (
+        INSERT INTO sessions (id, conversation_id, agent, user_id)
+        SELECT c.session_id, c.id, :agent, :user_id FROM conv c
+    ), msg AS (
+        INSERT INTO chat_messages (conversation_id, seq, author, user_id, account, body, data,
+                                   state, turn_id)
+        SELECT c.id, 1, 'user', :user_id, :account, :body, CAST(:data AS jsonb), 'queued', :turn_id
+        FROM conv c
+    ), turn AS (
+        INSERT INTO turns (id, session_id, conversation_id, user_id, agent, origin, reply_to)
+        SELECT :turn_id, c.session_id, c.id, :user_id, :agent, :origin, CAST(:reply_to AS jsonb)
+        FROM conv c
+    ), job AS (
+        INSERT INTO jobs (id, kind, queue, serial_key, payload)
+        SELECT :turn_id, :kind, :queue, 's:' || c.session_id, CAST(:payload AS jsonb) FROM conv c
+    )
+    SELECT c.id AS conversation_id, c.session_id, CAST(:agent AS text) AS agent,
+           CAST(1 AS bigint) AS seq, now() AS at, false AS behind
+    FROM conv c
+""")
+
+
+def accept(database: Database, asked: Acceptance) -> Accepted | Earlier | None:
+    """Accept a message as a transaction of its own, or tell what became of it earlier.
+
+    None: the conversation is not there, has another agent or not that session, may have a question
+    that this answers, or the message is being accepted at this very moment; nothing changed.
+    """
+    row = database.run(_ACCEPT, **_acceptance(asked)).first()
+    if row is None:
+        return None
+    if row.at is None:
+        return Earlier(row.conversation_id, row.seq, row.turn_id, row.session_id, row.reply)
+    return _accepted(row)
+
+
+def open_and_accept(
+    database: Database, asked: Acceptance, conversation_id: str, session_id: str, agent: str
+) -> Accepted | None:
+    """Make a conversation with its session and accept its first message, as one transaction.
+
+    For a message without a remote id that joins nothing. None: the address is not new.
+    """
+    rows = database.run(
+        _OPEN,
+        **_acceptance(asked)
+        | {"conversation_id": conversation_id, "session_id": session_id, "agent": agent},
+    )
+    return _accepted(rows[0]) if rows else None
+
+
+def accept_in(work: Work, asked: Acceptance) -> Accepted | None:
+    """Accept a message inside a transaction; None when it is known."""
+    row = work.execute(_ACCEPT, **_acceptance(asked)).first()
+    return _accepted(row) if row and row.at is not None else None
+
+
+def _acceptance(asked: Acceptance) -> dict[str, Any]:
+    address, message = asked.address, asked.message
+    return {
+        "channel": address.channel,
+        "account": address.account,
+        "chat": address.chat,
+        "thread": address.thread,
+        "session_id": asked.session_id,
+        "agents": list(asked.agents),
+        "author": str(message.author),
+        "message_kind": str(message.kind),
+        "user_id": message.user_id,
+        "remote_id": message.remote_id,
+        "body": message.body,
+        "data": orjson.dumps(message.data).decode(),
+        "turn_id": asked.turn_id,
+        "origin": asked.origin,
+        "reply_to": orjson.dumps(asked.reply_to).decode(),
+        "joinable": asked.joinable,
+        "opens": asked.opens,
+        "kind": asked.kind,
+        "queue": asked.queue,
+        "payload": orjson.dumps(asked.payload).decode(),
+        "delay": asked.delay,
+        "answers": asked.answers,
+    }
+
+
+def _accepted(row: Row) -> Accepted:
+    place = row.conversation_id, row.session_id, row.seq
+    return Accepted(*place, row.agent, row.at, behind=row.behind)

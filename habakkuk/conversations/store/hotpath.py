@@ -15,13 +15,7 @@ from sqlalchemy import text
 
 from habakkuk.conversations.store import outgoing
 from habakkuk.conversations.store.turns import turn_of
-from habakkuk.conversations.types import (
-    NewChatMessage,
-    Outcome,
-    Said,
-    StoredMessage,
-    Turn,
-)
+from habakkuk.conversations.types import NewChatMessage, Outcome, Said, StoredMessage, Turn
 from habakkuk.db.engine import Call, Database, Work
 from habakkuk.jobs.types import JobState
 from habakkuk.llm.types import Message, blocks_to_json

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import text
 
 from habakkuk.accounts.types import Role, User
-from habakkuk.conversations.store import addresses, hotpath, turns
+from habakkuk.conversations.store import acceptance, addresses, turns
 from habakkuk.conversations.types import Acceptance, Address, Author, ChatState, NewChatMessage
 from habakkuk.core.errors import Invalid, NotFound
 from habakkuk.gateway.types import Admitted, Cursor, Inbound
@@ -156,7 +156,7 @@ def test_a_message_that_joins_while_the_turn_begins_is_taken(stack: Stack) -> No
         asked = Acceptance(
             WEB, message, joined or "", ["habakkuk"], "api", {}, {}, "turn", "turns", opens=False
         )
-        assert hotpath.accept_in(work, asked) is not None
+        assert acceptance.accept_in(work, asked) is not None
         database.run(text("UPDATE jobs SET run_at = now()"))
         starting = threading.Thread(target=stack.start)
         starting.start()

@@ -25,6 +25,7 @@ from habakkuk.core.log import get_logger
 from habakkuk.db.engine import Work
 from habakkuk.delivery import store
 from habakkuk.delivery.carried import Carried, in_words
+from habakkuk.delivery.drafts import Draft, take_away
 from habakkuk.delivery.split import split
 from habakkuk.delivery.types import Chunk, ChunkState, Delivery, DeliveryState, Mark
 from habakkuk.jobs.contract import JobContext
@@ -69,7 +70,11 @@ class DeliveryHandler:
             if self._clock.now() - delivery.created > _LONGEST:
                 _Sending(context, delivery, self._blobs).end(DeliveryState.EXPIRED, _LATE)
                 return
-            _Sending(context, delivery, self._blobs).send(self._line(delivery))
+            sending, line = _Sending(context, delivery, self._blobs), self._line(delivery)
+            if delivery.removal is not None:
+                sending.remove(line.adapter, delivery.removal)
+            else:
+                sending.send(line)
         except NotSent as error:
             if not error.retryable:
                 self._cannot_ask(delivery, str(error))
@@ -131,18 +136,17 @@ class _Sending:
             self._context.moved_on_elsewhere()
         self.end(DeliveryState.SENT)
 
+    def remove(self, adapter: Adapter, draft: str) -> None:
+        """Take a message of progress away that could not be taken away at once."""
+        adapter.undraft(self._delivery.target.chat, draft)
+        self.end(DeliveryState.SENT)
+
     def _take_draft_away(self, adapter: Adapter) -> None:
-        """Take the turn's message of progress away; the answer does not wait for that."""
-        delivery = self._delivery
-        if delivery.draft is None or delivery.turn_id is None:
-            return
-        try:
-            adapter.undraft(delivery.target.chat, delivery.draft)
-        except NotSent as error:
-            _log.info("a message of progress stays", delivery=delivery.id, reason=str(error))
-            if error.retryable:
-                return
-        store.drop_draft(self._context.database, delivery.turn_id, delivery.draft)
+        """Take the turn's message of progress away."""
+        delivery, context = self._delivery, self._context
+        if delivery.draft is not None and delivery.turn_id is not None:
+            draft = Draft(delivery.turn_id, delivery.target, delivery.draft)
+            take_away(context.database, context.failpoints, adapter, draft)
 
     def end(self, state: DeliveryState, error: str | None = None, last: Mark | None = None) -> None:
         """End delivery and job in one commit."""

@@ -38,6 +38,8 @@ _LIMIT = 2000
 _PRESS_SECONDS = 3.0
 _NONCE_SECONDS = 300.0
 _LONGEST_NONCE = 25
+# https://docs.discord.com/developers/resources/message#attachment-object
+_LONGEST_DESCRIPTION = 1024
 _EPOCH_MS = 1_420_070_400_000
 _SILENT_KINDS = {"content": "", "embeds": [], "attachments": [], "components": []}
 
@@ -313,8 +315,7 @@ class DiscordServer:
     def _own(self, room: Room, asked: Mapping[str, Any]) -> dict[str, Any]:
         # The nonce comes back to who sent it, and is not kept with the message.
         sent = self._message(room, asked.get("content", "").strip(), BOT)
-        named = [one["filename"] for one in asked.get("attachments", [])]
-        sent["attachments"] = [self.attachment(name, b"") for name in named]
+        sent["attachments"] = [self._attached(one) for one in asked.get("attachments", [])]
         sent |= {key: asked[key] for key in ("components", "poll", "flags") if key in asked}
         reference = asked.get("message_reference")
         before = {one["id"]: one for one in room.messages}
@@ -322,6 +323,13 @@ class DiscordServer:
             sent |= {"type": 19, "message_reference": {"channel_id": room.id, **reference}}
             sent["referenced_message"] = before[reference["message_id"]]
         return sent
+
+    def _attached(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        said = asked.get("description")
+        if said is not None and not 0 < len(said) <= _LONGEST_DESCRIPTION:
+            self.faults.append(f"a description of {len(said)}")
+        made = self.attachment(asked["filename"], b"")
+        return made if said is None else made | {"description": said}
 
     def _message(self, room: Room, text: str, author: Mapping[str, Any]) -> dict[str, Any]:
         return {

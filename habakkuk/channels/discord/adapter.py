@@ -131,7 +131,7 @@ class DiscordAdapter(ChannelAdapter[DiscordSettings]):
         except WebhookUnreadable as error:
             raise NotSent(str(error), retryable=True) from None
         for sent in found:
-            if wire.is_same(sent, wanted):
+            if outgoing.is_same(sent, wanted):
                 remembered = answer.time - made_at(int(sent.id)) < _REMEMBERED_SECONDS
                 return None if remembered else Receipt(sent.id)
         return None

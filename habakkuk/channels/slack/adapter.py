@@ -30,7 +30,9 @@ from habakkuk.channels.messages import (
 from habakkuk.channels.slack import bodies, failures, files, signature, slash, tokens, wire
 from habakkuk.channels.slack.client import Client, Lost, Refused, part
 from habakkuk.channels.slack.format import (
+    LONGEST_TEXT,
     blocks,
+    fallback,
     notice,
     notification,
     plain_blocks,
@@ -242,9 +244,9 @@ def _forms(message: OutboundMessage) -> list[Mapping[str, Any]]:
     told = notification(message.text)
     forms: list[Mapping[str, Any]] = [
         {"text": told, "blocks": blocks(message.text, buttons)},
-        {"text": escaped(message.text) or told},
+        {"text": fallback(message.text) or told},
     ]
-    if buttons:
+    if buttons or len(escaped(message.text)) > LONGEST_TEXT:
         forms.insert(1, {"text": told, "blocks": plain_blocks(message.text, buttons)})
     return forms
 

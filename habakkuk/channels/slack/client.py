@@ -31,6 +31,7 @@ _LONGEST_CODE = 200
 # Where Slack keeps files: https://docs.slack.dev/changelog/2024-07-24-updated-file-domains names
 # files.slack.com, workspaces have their own host, and governments another domain.
 _SLACK_DOMAINS = (".slack.com", ".slack-gov.com")
+_LINE_OF = {"https": "wss", "http": "ws"}
 _DEFAULT_API = "https://slack.com/api/"
 
 
@@ -119,6 +120,18 @@ class Client(WebClient):
             return True
         host = f".{found.hostname or ''}"
         return found.scheme == "https" and port is None and host.endswith(_SLACK_DOMAINS)
+
+    def is_slacks_line(self, url: str) -> bool:
+        """Say the same of an address of a websocket; a server of one's own may have another port."""
+        try:
+            found = urlsplit(url)
+            port = found.port
+        except ValueError:
+            return False
+        if self._own and found.hostname == self._api.hostname:
+            return found.scheme == _LINE_OF.get(self._api.scheme)
+        host = f".{found.hostname or ''}"
+        return found.scheme == "wss" and port is None and host.endswith(_SLACK_DOMAINS)
 
     @property
     def _origin(self) -> tuple[str, str | None, int | None]:

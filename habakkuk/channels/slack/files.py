@@ -6,6 +6,7 @@ then shown in a chat; it is shown only by the last step, so the first two can be
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 
 from habakkuk.channels.contract import NotFetched, NotSent
@@ -14,6 +15,7 @@ from habakkuk.channels.slack import failures, mrkdwn
 from habakkuk.channels.slack.client import Client, Lost, Refused, part
 
 _PIECE = 65_536
+_MARK_LENGTH = 12
 _OK = 200
 _HTML = "text/html"
 _TOO_LARGE = "the file has more than {limit:,} bytes"
@@ -23,7 +25,7 @@ _SCOPE = "Slack shows a page instead of the file: the app lacks the scope files:
 def send(client: Client, message: OutboundMessage, file: OutboundFile) -> Receipt:
     """Bring a file to Slack and show it in a chat. Raises NotSent and OutcomeUnknown."""
     try:
-        number = _brought(client, file)
+        number = _brought(client, file, named(file.name, message.key))
     except (Refused, Lost) as error:
         # Nobody has seen anything of it yet.
         raise failures.of_call(error) from None
@@ -40,10 +42,21 @@ def send(client: Client, message: OutboundMessage, file: OutboundFile) -> Receip
     return Receipt()
 
 
-def _brought(client: Client, file: OutboundFile) -> str:
+def mark(key: str) -> str:
+    """Return what a message's key makes of the name of its file, where Slack tells it again."""
+    return "-" + hashlib.sha256(key.encode()).hexdigest()[:_MARK_LENGTH]
+
+
+def named(name: str, key: str) -> str:
+    """Return the name under which a file is saved; people see its title, which is its own name."""
+    stem, dot, ending = name.rpartition(".")
+    return f"{stem}{mark(key)}{dot}{ending}" if stem else f"{name}{mark(key)}"
+
+
+def _brought(client: Client, file: OutboundFile, name: str) -> str:
     with file.open() as source:
         body = source.read()
-    asked = client.files_getUploadURLExternal(filename=file.name, length=len(body))
+    asked = client.files_getUploadURLExternal(filename=name, length=len(body))
     told = part(asked.data)
     url, number = told.get("upload_url"), told.get("file_id")
     if not isinstance(url, str) or not isinstance(number, str):

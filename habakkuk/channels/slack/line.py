@@ -39,7 +39,7 @@ class Line(BaseSocketModeClient):
     def __init__(self, app_token: str, client: Client) -> None:
         """Connect to nothing yet."""
         self.app_token = app_token
-        self.web_client = client
+        self.web_client: Client = client
         self._now: ClientConnection | None = None
         self._before: ClientConnection | None = None
         self._read: ClientConnection | None = None
@@ -47,9 +47,13 @@ class Line(BaseSocketModeClient):
 
     def issue_new_wss_url(self) -> str:
         """Ask for the address of a new line. Raises Refused and Lost; it is never waited here."""
-        url = part(self.web_client.apps_connections_open(app_token=self.app_token).data).get("url")
+        client = self.web_client
+        url = part(client.apps_connections_open(app_token=self.app_token).data).get("url")
         if not isinstance(url, str):
             raise ChannelError("Slack names no address for the line", retryable=True)
+        # What is said on the line is what people write, and who holds it speaks for the app.
+        if not client.is_slacks_line(url):
+            raise ChannelError("the address for the line does not lead to Slack", retryable=True)
         return url
 
     def is_connected(self) -> bool:

@@ -105,7 +105,9 @@ class _Listening:
                 # What comes now matters more; a scope may be missing, or the chat gone.
                 _log.warning("a chat cannot be read back", reason=str(failures.of_call(error)))
                 continue
-            self._taking.past(workspace.knowledge.team(), channel, missed)
+            self._taking.past(workspace.knowledge.team(), channel, missed.messages)
+            if not missed.whole:
+                _log.warning("more was written in a chat than is read back", chat=chat)
             self._door.alive()
 
     def run(self) -> None:

@@ -97,6 +97,38 @@ def test_after_that_an_answer_is_found_by_its_words_and_place(
     assert bot().find(replace(answer, reply_to=None)) is None
 
 
+def _outbound(body: bytes = b"x", name: str = "a.txt") -> OutboundFile:
+    return OutboundFile(name, "text/plain", len(body), lambda: io.BytesIO(body))
+
+
+def _aged(discord: DiscordServer) -> str:
+    """Let the last message be older than Discord remembers keys; return its id."""
+    discord.rooms["42"].messages[-1]["id"] = aged = str(2 << 22)
+    return aged
+
+
+def test_a_file_is_known_by_its_key(discord: DiscordServer, bot: Bot) -> None:
+    """By their number alone another file would be taken for it, and never be sent."""
+    discord.says("older", id=_OLD)
+    answer = replace(_MESSAGE, reply_to=_OLD, text="", file=_outbound())
+    bot().send(answer)
+    aged = _aged(discord)
+    found = bot().find(answer)
+    assert found is not None
+    assert found.id == aged
+    assert bot().find(replace(answer, key="key2", file=_outbound(b"y"))) is None
+
+
+def test_a_poll_is_known_by_its_words(discord: DiscordServer, bot: Bot) -> None:
+    discord.says("older", id=_OLD)
+    answer = replace(_MESSAGE, reply_to=_OLD, text="", poll=Poll("Tea?", ("Yes", "No")))
+    bot().send(answer)
+    _aged(discord)
+    assert bot().find(answer) is not None
+    for other in (Poll("Milk?", ("Yes", "No")), Poll("Tea?", ("Yes", "Maybe"))):
+        assert bot().find(replace(answer, poll=other)) is None
+
+
 def test_others_words_are_not_taken_for_the_bots(discord: DiscordServer, bot: Bot) -> None:
     discord.says("older", id=_OLD)
     discord.says("hello", id=str(2 << 22), message_reference={"message_id": _OLD, "type": 0})
@@ -193,7 +225,8 @@ def test_a_file_goes_with_what_is_said_of_it(discord: DiscordServer, bot: Bot) -
     (shown,) = discord.shown
     assert shown.file == content
     assert shown.text == "Here."
-    assert shown.asked["attachments"] == [{"id": 0, "filename": "a _report___.txt"}]
+    (attached,) = shown.asked["attachments"]
+    assert (attached["id"], attached["filename"]) == (0, "a _report___.txt")
     assert bot().file_limit == 10 * 1024 * 1024
 
 

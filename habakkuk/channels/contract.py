@@ -9,6 +9,8 @@ jobs or the database, and one of its objects serves many threads.
 
 from __future__ import annotations
 
+import math
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -151,6 +153,26 @@ class Account:
         return value
 
 
+@dataclass(frozen=True)
+class Bounds:
+    """What fetching a file may take: bytes, and time until `end` by the monotonic clock.
+
+    It ends at once when it is interrupted.
+    """
+
+    limit: int
+    interrupt: Interrupt = field(default_factory=Interrupt, repr=False)
+    end: float = math.inf
+    seconds: float = 60.0
+
+    def left(self) -> float:
+        """Return how many seconds the next request may take. Raises NotFetched when none."""
+        left = min(self.seconds, self.end - time.monotonic())
+        if left <= 0:
+            raise NotFetched("the time for it was over")
+        return left
+
+
 SettingsT = TypeVar("SettingsT", bound=AccountSettings)
 
 
@@ -213,10 +235,10 @@ class ChannelAdapter(ABC, Generic[SettingsT]):
         Raises NotSent. Without a way to say it to them alone nothing is said.
         """
 
-    def fetch(self, file: RemoteFile, limit: int) -> Iterator[bytes]:
-        """Yield the bytes of a file that came, in pieces, and at most `limit` of them.
+    def fetch(self, file: RemoteFile, bounds: Bounds) -> Iterator[bytes]:
+        """Yield the bytes of a file that came, in pieces, while they come.
 
-        Raises NotFetched, also for a file that is longer.
+        Raises NotFetched, also for a file that is longer than its bounds allow, and Interrupted.
         """
         raise NotImplementedError(f"{self.manifest.name} has no files")
 

@@ -95,6 +95,8 @@ class TelegramServer:
         self.files: dict[str, tuple[str, bytes]] = {}
         # The paths that lead nowhere any more.
         self.expired: set[str] = set()
+        # The paths of files whose size is not told.
+        self.unsized: set[str] = set()
         # What stands at messages and what they say now, by chat and number.
         self.reactions: dict[tuple[str, int], list[str]] = {}
         self.texts: dict[tuple[str, int], str] = {}
@@ -344,10 +346,11 @@ class TelegramServer:
         if asked["file_id"] not in self.files:
             raise Refusal(400, "Bad Request: wrong file_id or the file is temporarily unavailable")
         path, data = self.files[asked["file_id"]]
-        if len(data) > MOST_FETCHED:
+        if len(data) > MOST_FETCHED and path not in self.unsized:
             raise Refusal(400, "Bad Request: file is too big")
-        about = {"file_id": asked["file_id"], "file_unique_id": "u", "file_size": len(data)}
-        return about | {"file_path": path}
+        about = {"file_id": asked["file_id"], "file_unique_id": "u", "file_path": path}
+        # Its size is "optional" (https://core.telegram.org/bots/api#file).
+        return about if path in self.unsized else about | {"file_size": len(data)}
 
     def download(self, token: str, path: str) -> bytes | None:
         """Return the bytes of a file at a path."""

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from habakkuk.channels.contract import (
     Account,
+    Bounds,
     ChannelAdapter,
     Manifest,
     NotSent,
@@ -178,9 +179,9 @@ class DiscordAdapter(ChannelAdapter[DiscordSettings]):
         path = f"/channels/{_id(chat)}/messages/{_id(draft)}"
         self._do("DELETE", path, ignoring=(refusals.UNKNOWN_MESSAGE,))
 
-    def fetch(self, file: RemoteFile, limit: int) -> Iterator[bytes]:
+    def fetch(self, file: RemoteFile, bounds: Bounds) -> Iterator[bytes]:
         """Ask for the message again, whose addresses of files are good for some hours only."""
-        return self._files.fetch(file, limit)
+        return self._files.fetch(file, bounds)
 
     # Presses: what their answers need comes with them at the gateway, and is stored nowhere.
 

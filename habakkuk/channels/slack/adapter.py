@@ -10,6 +10,7 @@ from typing import Any, ClassVar, TypeVar
 
 from habakkuk.channels.contract import (
     Account,
+    Bounds,
     ChannelAdapter,
     Manifest,
     NotSent,
@@ -159,10 +160,10 @@ class SlackAdapter(ChannelAdapter[SlackSettings]):
             )
         )
 
-    def fetch(self, file: RemoteFile, limit: int) -> Iterator[bytes]:
+    def fetch(self, file: RemoteFile, bounds: Bounds) -> Iterator[bytes]:
         """Yield a file, as Slack has it now."""
         workspace = self.workspaces.of(str(file.handle.get("team", "")))
-        return files.fetch(workspace.client, file, limit)
+        return files.fetch(workspace.client, file, bounds)
 
     def react(
         self, chat: str, message: str, reaction: Reaction | None, before: Reaction | None

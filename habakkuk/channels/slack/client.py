@@ -8,16 +8,19 @@ answers, and every failure becomes one of the two below, which tell what is know
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 from urllib.request import Request as SdkRequest
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from slack_sdk import WebClient
 
+from habakkuk.channels import downloads
+from habakkuk.channels.contract import Bounds, NotFetched
 from habakkuk.core.errors import HabakkukError
-from habakkuk.core.http import Fetched, HttpFailed, HttpRefused, Limits, Request
+from habakkuk.core.http import Fetched, Head, HttpFailed, HttpRefused, Limits, Request
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.outside import OutsideHttp
 from habakkuk.core.retry_after import seconds_of
@@ -82,25 +85,38 @@ class Client(WebClient):
         super().__init__(token=token, base_url=api_url, logger=quiet_logger(), retry_handlers=[])
         self.proxy = None
         self._http = http
+        self._limits = _CALL
+        # Nobody trips it: a stop of this process does not cut what is being sent.
+        self._interrupt = Interrupt()
         self._own = api_url != _DEFAULT_API
         self._api = urlsplit(self.base_url)
 
     def _perform_urllib_http_request_internal(self, url: str, req: SdkRequest) -> dict[str, Any]:
         """Send what the SDK made; return the answer as it reads it. Raises Refused and Lost."""
         body = req.data if isinstance(req.data, bytes) else b""
-        answer = self._call(Request("POST", url, body, dict(req.header_items())), _CALL)
+        answer = self._call(Request("POST", url, body, dict(req.header_items())), self._limits)
         _check(answer)
         text = answer.body.decode("utf-8", "replace")
         return {"status": answer.status, "headers": dict(answer.headers), "body": text}
 
-    def fetch(self, url: str, limit: int) -> Fetched:
-        """GET a file with the token, at most `limit` bytes. Raises Refused and Lost."""
-        if not self.is_slacks(url):
-            raise Refused(0, "the file does not lie at Slack")
-        headers = {"authorization": f"Bearer {self.token}"}
-        return self._call(Request("GET", url, b"", headers), Limits(_FILE_SECONDS, limit))
+    def within(self, bounds: Bounds) -> Client:
+        """Return one whose calls end when fetching a file has to."""
+        made = Client(self.token or "", self.base_url, self._http)
+        made._interrupt, made._limits = (
+            bounds.interrupt,
+            replace(_CALL, seconds=min(_CALL.seconds, bounds.left())),
+        )
+        return made
 
-    def upload(self, url: str, body: bytes) -> None:
+    def pieces(self, url: str, bounds: Bounds, expect: Callable[[Head], None]) -> Iterator[bytes]:
+        """GET a file with the token, piece by piece. Raises NotFetched."""
+        if not self.is_slacks(url):
+            raise NotFetched("the file does not lie at Slack")
+        request = Request("GET", url, b"", {"authorization": f"Bearer {self.token}"})
+        bounds = replace(bounds, seconds=_FILE_SECONDS)
+        return downloads.pieces(self._http, request, bounds, expect, trusted=self._is_trusted(url))
+
+    def upload(self, url: str, body: BinaryIO) -> None:
         """POST a file to where Slack wants it; no token goes along. Raises Refused and Lost."""
         if not self.is_slacks(url):
             raise Refused(0, "the upload does not go to Slack")
@@ -122,7 +138,7 @@ class Client(WebClient):
         return found.scheme == "https" and port is None and host.endswith(_SLACK_DOMAINS)
 
     def is_slacks_line(self, url: str) -> bool:
-        """Say the same of an address of a websocket; a server of one's own may have another port."""
+        """Say the same of a websocket's address; a server of one's own may have another port."""
         try:
             found = urlsplit(url)
             port = found.port
@@ -137,13 +153,15 @@ class Client(WebClient):
     def _origin(self) -> tuple[str, str | None, int | None]:
         return self._api.scheme, self._api.hostname, self._api.port
 
+    def _is_trusted(self, url: str) -> bool:
+        """Whether the operator named this server; it may be on a network of their own."""
+        place = urlsplit(url)
+        return self._own and (place.scheme, place.hostname, place.port) == self._origin
+
     def _call(self, request: Request, limits: Limits) -> Fetched:
-        place = urlsplit(request.url)
-        # The operator named this server; it may be on a network of their own.
-        trusted = self._own and (place.scheme, place.hostname, place.port) == self._origin
+        trusted = self._is_trusted(request.url)
         try:
-            # A stop of this process does not cut what is being sent.
-            return self._http.call(request, limits, Interrupt(), trusted=trusted)
+            return self._http.call(request, limits, self._interrupt, trusted=trusted)
         except HttpRefused as error:
             raise Refused(0, str(error)) from None
         except HttpFailed as error:

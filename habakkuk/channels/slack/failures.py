@@ -63,7 +63,7 @@ _LATER_CODES = frozenset(
 )
 # "It's possible some aspect of the operation succeeded before the error was raised."
 _UNKNOWN_CODES = frozenset({"internal_error", "fatal_error"})
-_LATER = (408, 425, 429, 500, 503)
+LATER = (408, 425, 429, 500, 503)
 # What a proxy says when it lost Slack in between.
 _UNKNOWN = (502, 504)
 
@@ -93,4 +93,4 @@ def said(refused: Refused) -> str:
 
 
 def _passes(refused: Refused) -> bool:
-    return refused.code in _LATER_CODES or refused.status in _LATER
+    return refused.code in _LATER_CODES or refused.status in LATER

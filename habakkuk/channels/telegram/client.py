@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 import orjson
 from pydantic import BaseModel, ValidationError
@@ -20,6 +21,7 @@ from telegram import Bot
 from telegram.error import NetworkError, TelegramError
 from telegram.request import HTTPXRequest
 
+from habakkuk.channels.contract import Bounds
 from habakkuk.core.aio import PORTAL
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.lines import trusted_certificates
@@ -36,7 +38,7 @@ _HOLD_MARGIN_SECONDS = 10.0
 # What the SDK's client names failures before the first byte of a request has left.
 _BEFORE_SENDING = {"ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol"}
 _LONGEST_WAIT = 3600
-_BAD_REQUEST, _NOT_FOUND = 400, 404
+_BAD_REQUEST = 400
 _LONGEST_DESCRIPTION = 200
 
 
@@ -112,24 +114,18 @@ class Client:
         )
         return found if isinstance(found, list) else []
 
-    def download(self, file_id: str, most: int, seconds: float) -> bytes | None:
-        """Return a file's bytes, None when it has more than `most`. Raises Refused and Lost."""
-        found = self.call(lambda bot: bot.get_file(file_id))
-        if (found.file_size or 0) > most:
-            return None
+    def place(self, file_id: str, bounds: Bounds) -> tuple[str, int]:
+        """Return the address of a file, which holds the token, and its size, 0 when that is untold.
+
+        Raises Refused, Lost and Interrupted.
+        """
+        seconds = min(CALL_SECONDS, bounds.left())
+        found = self.call(lambda bot: bot.get_file(file_id), bounds.interrupt, seconds)
         path = found.file_path or ""
         if not path.startswith(self._files):
             # A server that runs with --local tells a path on its own disk.
             raise Refused(_BAD_REQUEST, "the Bot API server keeps its files to itself (--local)")
-        try:
-            data = self.call(
-                lambda bot: bot.request.retrieve(path, read_timeout=seconds), seconds=seconds
-            )
-        except Refused as refused:
-            if refused.status != _NOT_FOUND:
-                raise
-            raise Refused(_BAD_REQUEST, "the file is not there any more") from None
-        return data if len(data) <= most else None
+        return quote(path, safe=":/"), found.file_size or 0
 
     @property
     def _files(self) -> str:
@@ -192,7 +188,7 @@ class _Request(HTTPXRequest):
             raise Lost(f"{why} ({cause})", sent=sent) from None
         if status not in range(200, 300):
             raise _refused(status, payload)
-        if not _is_download(*positional, **named) and not _has_result(payload):
+        if not _has_result(payload):
             raise Lost("what answered is no Bot API", sent=True)
         return status, payload
 
@@ -221,11 +217,6 @@ def _refused(status: int, payload: bytes) -> Refused:
     except ValidationError:
         return Refused(status)
     return Refused(status, read.description, read.parameters)
-
-
-def _is_download(_url: str = "", method: str = "", *_: Any, **__: Any) -> bool:
-    """Whether a file's bytes are the answer: the SDK fetches those alone by GET."""
-    return method == "GET"
 
 
 def _has_result(payload: bytes) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from habakkuk.channels.contract import NotFetched, NotSent, OutcomeUnknown
+from habakkuk.channels.contract import Bounds, NotFetched, NotSent, OutcomeUnknown
 from habakkuk.channels.discord.adapter import DiscordAdapter
 from habakkuk.channels.messages import (
     Button,
@@ -300,7 +300,7 @@ def _file(discord: DiscordServer, content: bytes) -> RemoteFile:
 
 def test_a_file_is_fetched_from_where_it_lies_now(discord: DiscordServer, bot: Bot) -> None:
     content = b"words " * 100_000
-    pieces = list(bot().fetch(_file(discord, content), len(content)))
+    pieces = list(bot().fetch(_file(discord, content), Bounds(len(content))))
     assert b"".join(pieces) == content
     assert len(pieces) > 1
 
@@ -308,16 +308,16 @@ def test_a_file_is_fetched_from_where_it_lies_now(discord: DiscordServer, bot: B
 def test_a_file_that_cannot_be_had_says_why(discord: DiscordServer, bot: Bot) -> None:
     file = _file(discord, b"words")
     with pytest.raises(NotFetched, match="more than 4 bytes"):
-        list(bot().fetch(file, 4))
+        list(bot().fetch(file, Bounds(4)))
     with pytest.raises(NotFetched, match="any more"):
-        list(bot().fetch(replace(file, handle={**file.handle, "attachment": "1"}), 100))
+        list(bot().fetch(replace(file, handle={**file.handle, "attachment": "1"}), Bounds(100)))
     path = f"GET /channels/42/messages/{file.handle['message']}"
     discord.refusals[path].append(Refusal(429, "", retry_after=3))
     with pytest.raises(NotFetched) as caught:
-        list(bot().fetch(file, 100))
+        list(bot().fetch(file, Bounds(100)))
     assert (caught.value.retryable, caught.value.retry_after) == (True, 3)
     with pytest.raises(NotFetched, match="no message"):
-        list(bot().fetch(replace(file, handle={"channel": "../x"}), 100))
+        list(bot().fetch(replace(file, handle={"channel": "../x"}), Bounds(100)))
 
 
 def test_a_file_is_fetched_from_discord_only(
@@ -332,7 +332,7 @@ def test_a_file_is_fetched_from_discord_only(
             lambda sent, at=url: sent | {"attachments": [elsewhere[0] | {"url": at}]},
         )
         with pytest.raises(NotFetched, match="not Discord's"):
-            list(bot().fetch(file, 100))
+            list(bot().fetch(file, Bounds(100)))
 
 
 def _send(adapter: DiscordAdapter) -> object:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from habakkuk.channels.contract import NotSent, OutcomeUnknown
+from habakkuk.channels.contract import Bounds, NotSent, OutcomeUnknown
 from habakkuk.channels.messages import (
     Button,
     OutboundMessage,
@@ -344,7 +344,7 @@ def _send(adapter: SlackAdapter) -> object:
 
 
 def _fetch(adapter: SlackAdapter) -> object:
-    return list(adapter.fetch(RemoteFile("a", "", 1, {"id": "F7"}), 10))
+    return list(adapter.fetch(RemoteFile("a", "", 1, {"id": "F7"}), Bounds(10)))
 
 
 @pytest.mark.parametrize("act", [_send, _fetch, SlackAdapter.check])

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
@@ -30,7 +30,7 @@ from habakkuk.channels.messages import (
     RemoteFile,
     Reply,
 )
-from habakkuk.core.errors import ChannelError, ConfigurationError
+from habakkuk.core.errors import ChannelError, ConfigurationError, Unavailable
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.outside import OutsideHttp
 
@@ -348,6 +348,21 @@ class ChannelPoller(ABC):
     @abstractmethod
     def run(self, door: Door, interrupt: Interrupt) -> None:
         """Fetch and hand over. Raises ChannelError, Unusable and Interrupted."""
+
+    @staticmethod
+    def hand_over(store: Callable[[], None], interrupt: Interrupt) -> None:
+        """Have something stored by a door, as often as it takes. Raises Interrupted.
+
+        What follows waits: else a place behind it would be stored, and it would never come again.
+        """
+        while True:
+            interrupt.check()
+            try:
+                store()
+            except Unavailable as away:
+                interrupt.wait(away.retry_after)
+            else:
+                return
 
 
 def length(text: str, unit: Unit) -> int:

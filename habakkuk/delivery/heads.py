@@ -31,5 +31,12 @@ def open_head(before: str, after: str) -> str:
     return ""
 
 
+def before_bare_head(part: str, after: str) -> str:
+    """Return a part without the head at its end, whose table would begin in the next part only."""
+    head = open_head(part, after).rstrip("\n")
+    shorter = part.rstrip("\n").removesuffix(head) if head else part
+    return shorter if shorter.strip() else part
+
+
 def _is_row(line: str) -> bool:
     return "|" in line and _ROW.fullmatch(line) is not None

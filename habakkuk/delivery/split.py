@@ -15,7 +15,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from habakkuk.delivery.heads import open_head
+from habakkuk.delivery.heads import before_bare_head, open_head
 
 # Before the marks stands what leads lines of quotes and items of lists.
 _ITEM = r"(?:[-*+]|\d{1,9}[.)]) +"
@@ -108,7 +108,8 @@ def _part(
     """Return the next part, what it took of `rest`, and the fence that it had to close."""
     room = limit - measure(opening)
     while True:
-        head = rest[: _cut(rest, room, measure)]
+        cut = _cut(rest, room, measure)
+        head = before_bare_head(rest[:cut], rest[cut:])
         fence = _open_fence(opening + head)
         part = opening + head
         part = f"{part.rstrip(chr(10))}\n{fence.closing}" if fence else part.rstrip()

@@ -22,7 +22,7 @@ from habakkuk.channels.contract import (
     WebhookUnreadable,
 )
 from habakkuk.channels.discord import commands, outgoing, refusals, wire
-from habakkuk.channels.discord.client import Body, Client, Lost, Refused
+from habakkuk.channels.discord.client import Body, Client, Refused
 from habakkuk.channels.discord.files import Files
 from habakkuk.channels.discord.format import render, shown_length
 from habakkuk.channels.discord.ids import is_id, made_at
@@ -37,6 +37,7 @@ from habakkuk.channels.messages import (
     Receipt,
     RemoteFile,
 )
+from habakkuk.channels.outcomes import Lost
 from habakkuk.core.errors import ConfigurationError
 from habakkuk.core.outside import OutsideHttp
 

@@ -8,9 +8,10 @@ from urllib.parse import urlsplit
 from habakkuk.channels import downloads
 from habakkuk.channels.contract import Bounds, NotFetched
 from habakkuk.channels.discord import refusals, wire
-from habakkuk.channels.discord.client import Client, Lost, Refused
+from habakkuk.channels.discord.client import Client, Refused
 from habakkuk.channels.discord.ids import is_id
 from habakkuk.channels.messages import RemoteFile
+from habakkuk.channels.outcomes import Lost
 from habakkuk.core.http import Head, Request
 from habakkuk.core.outside import OutsideHttp
 from habakkuk.core.retry_after import seconds_of

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from email.parser import BytesHeaderParser
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import Any, ClassVar
 
 from habakkuk.channels.contract import ChannelPoller, Door, WebhookUnreadable
@@ -18,7 +19,6 @@ from habakkuk.channels.email.adapter import EmailAdapter
 from habakkuk.channels.email.imap import Found, Mailbox, opened
 from habakkuk.channels.email.wire import Place
 from habakkuk.channels.messages import Event
-from habakkuk.core.errors import Unavailable
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.log import get_logger
 
@@ -139,24 +139,11 @@ class _Fetching:
 
     def _store(self, event: Event, place: _Stand | None) -> None:
         """Hand an event over, as often as it takes."""
-        while True:
-            self._interrupt.check()
-            try:
-                self._door.take(event, place.written() if place else None)
-            except Unavailable as away:
-                self._interrupt.wait(away.retry_after)
-            else:
-                return
+        written = place.written() if place else None
+        ChannelPoller.hand_over(partial(self._door.take, event, written), self._interrupt)
 
     def _pass(self, place: _Stand) -> None:
-        while True:
-            self._interrupt.check()
-            try:
-                self._door.pass_over(place.written())
-            except Unavailable as away:
-                self._interrupt.wait(away.retry_after)
-            else:
-                return
+        ChannelPoller.hand_over(partial(self._door.pass_over, place.written()), self._interrupt)
 
 
 @dataclass(frozen=True)

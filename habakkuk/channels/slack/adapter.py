@@ -28,8 +28,9 @@ from habakkuk.channels.messages import (
     RemoteFile,
     Reply,
 )
+from habakkuk.channels.outcomes import Lost
 from habakkuk.channels.slack import bodies, failures, files, signature, slash, tokens, wire
-from habakkuk.channels.slack.client import Client, Lost, Refused, part
+from habakkuk.channels.slack.client import Client, Refused, part
 from habakkuk.channels.slack.format import (
     LONGEST_TEXT,
     blocks,

@@ -17,9 +17,9 @@ from urllib.request import Request as SdkRequest
 from pydantic import BaseModel, ConfigDict, ValidationError
 from slack_sdk import WebClient
 
-from habakkuk.channels import downloads
+from habakkuk.channels import downloads, outcomes
 from habakkuk.channels.contract import Bounds, NotFetched
-from habakkuk.core.errors import HabakkukError
+from habakkuk.channels.outcomes import Lost
 from habakkuk.core.http import Fetched, Head, HttpFailed, HttpRefused, Limits, Request
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.outside import OutsideHttp
@@ -30,7 +30,6 @@ _CALL = Limits(seconds=6.0, max_bytes=8_000_000)
 # Files are sent and fetched in jobs of their own, and take their time.
 _FILE_SECONDS = 120.0
 _OK = 200
-_LONGEST_CODE = 200
 # Where Slack keeps files: https://docs.slack.dev/changelog/2024-07-24-updated-file-domains names
 # files.slack.com, workspaces have their own host, and governments another domain.
 _SLACK_DOMAINS = (".slack.com", ".slack-gov.com")
@@ -38,28 +37,16 @@ _LINE_OF = {"https": "wss", "http": "ws"}
 _DEFAULT_API = "https://slack.com/api/"
 
 
-class Refused(HabakkukError):
+class Refused(outcomes.Refused):
     """Slack answered, and did not do it. `code` is its own word for why, or `HTTP 404`."""
 
     def __init__(
         self, status: int, code: str, retry_after: float | None = None, needed: str = ""
     ) -> None:
         """Keep what Slack says; `needed` is the scope that the token lacks."""
-        self.status = status
-        self.code = code[:_LONGEST_CODE]
-        self.retry_after = retry_after
+        super().__init__(status, code, retry_after)
+        self.code = self.words
         self.needed = needed
-        super().__init__(self.code)
-
-
-class Lost(HabakkukError):
-    """No usable answer came. `sent`: the request may have arrived."""
-
-    def __init__(self, why: str, *, sent: bool) -> None:
-        """Keep what is known of the request."""
-        super().__init__(why)
-        self.why = why
-        self.sent = sent
 
 
 class _Answer(BaseModel):

@@ -12,8 +12,9 @@ from functools import partial
 
 from habakkuk.channels.contract import Bounds, NotFetched, NotSent
 from habakkuk.channels.messages import OutboundFile, OutboundMessage, Receipt, RemoteFile
+from habakkuk.channels.outcomes import Lost
 from habakkuk.channels.slack import failures, mrkdwn
-from habakkuk.channels.slack.client import Client, Lost, Refused, part
+from habakkuk.channels.slack.client import Client, Refused, part
 from habakkuk.core.http import Head
 from habakkuk.core.retry_after import seconds_of
 

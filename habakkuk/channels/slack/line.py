@@ -20,7 +20,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from habakkuk.channels.slack.client import Client, part, quiet_logger
 from habakkuk.core.errors import ChannelError
-from habakkuk.core.lines import trusted_certificates
+from habakkuk.core.trust import trusted
 
 _OPEN_SECONDS = 5.0
 # Slack pings, too; ours tell that the line is alive while nothing is written.
@@ -66,7 +66,7 @@ class Line(BaseSocketModeClient):
         try:
             opened = connect(
                 url,
-                ssl=trusted_certificates() if url.startswith("wss:") else None,
+                ssl=trusted("slack") if url.startswith("wss:") else None,
                 proxy=None,
                 # To have it at once: lines overlap, so none is the block of a `with`.
                 legacy=True,

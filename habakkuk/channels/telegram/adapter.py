@@ -265,7 +265,7 @@ class TelegramAdapter(ChannelAdapter[TelegramSettings]):
         try:
             self.client.call(ask)
         except Refused as refused:
-            if not any(words in refused.description for words in _SETTLED):
+            if not any(words in refused.words for words in _SETTLED):
                 raise _unsent(refused) from None
         except Lost as lost:
             raise _unsent(lost) from None
@@ -314,9 +314,7 @@ def _webhook_secret(account: Account, settings: TelegramSettings) -> bytes | Non
 def _failure(error: Refused | Lost) -> ChannelError:
     """Return what a failed send means."""
     if isinstance(error, Lost):
-        if error.sent:
-            return OutcomeUnknown(error.why)
-        return NotSent(error.why, retryable=True)
+        return error.of_send()
     if error.status in _UNKNOWN:
         return OutcomeUnknown(_said(error), retry_after=error.retry_after)
     return NotSent(_said(error), retryable=error.status in _LATER, retry_after=error.retry_after)
@@ -332,7 +330,7 @@ def _unsent(error: Refused | Lost) -> NotSent:
 
 def _said(refused: Refused) -> str:
     if refused.status in _NO_TOKEN:
-        return f"Telegram does not know the bot's token ({refused.description})"
+        return f"Telegram does not know the bot's token ({refused.words})"
     if refused.status == _TOO_MANY:
         return "Telegram asks to be left alone for a while"
-    return f"Telegram refuses: {refused.description}"
+    return f"Telegram refuses: {refused.words}"

@@ -7,11 +7,9 @@ becomes one of the two below, which tell what is known and nothing else (securit
 from __future__ import annotations
 
 import os
-import ssl
 import threading
 import weakref
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from functools import cache
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -21,10 +19,11 @@ from telegram import Bot
 from telegram.error import NetworkError, TelegramError
 from telegram.request import HTTPXRequest
 
+from habakkuk.channels import outcomes
 from habakkuk.channels.contract import Bounds
 from habakkuk.core.aio import PORTAL
 from habakkuk.core.interrupt import Interrupt
-from habakkuk.core.lines import trusted_certificates
+from habakkuk.core.trust import trusted
 
 _T = TypeVar("_T")
 _CONNECT_SECONDS = 3.0
@@ -39,30 +38,20 @@ _HOLD_MARGIN_SECONDS = 10.0
 _BEFORE_SENDING = {"ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol"}
 _LONGEST_WAIT = 3600
 _BAD_REQUEST = 400
-_LONGEST_DESCRIPTION = 200
 
 
-class Refused(TelegramError):
+class Refused(outcomes.Refused, TelegramError):
     """Telegram answered, and did not do it. `moved_to`: the chat has this id now."""
 
     def __init__(self, status: int, description: str = "", details: _Details | None = None) -> None:
         """Keep what Telegram says."""
         details = details or _Details()
-        self.status = status
-        self.description = description[:_LONGEST_DESCRIPTION] or f"HTTP {status}"
-        self.retry_after = details.wait
+        super().__init__(status, description, details.wait)
         self.moved_to = details.migrate_to_chat_id
-        super().__init__(self.description)
 
 
-class Lost(TelegramError):
-    """No usable answer came. `sent`: the request may have arrived."""
-
-    def __init__(self, why: str, *, sent: bool) -> None:
-        """Keep what is known of the request."""
-        super().__init__(why)
-        self.why = why
-        self.sent = sent
+class Lost(outcomes.Lost, TelegramError):
+    """No usable answer came. The SDK lets its own errors alone through as they are."""
 
 
 class Client:
@@ -193,12 +182,6 @@ class _Request(HTTPXRequest):
         return status, payload
 
 
-@cache
-def _trust() -> ssl.SSLContext:
-    """Read the certificates that all of the house trusts, once: it takes 0.1 s."""
-    return trusted_certificates()
-
-
 def _request(connections: int) -> HTTPXRequest:
     return _Request(
         connection_pool_size=connections,
@@ -207,7 +190,7 @@ def _request(connections: int) -> HTTPXRequest:
         write_timeout=_ANSWER_SECONDS,
         pool_timeout=_CONNECT_SECONDS,
         # A proxy of the environment would see the token.
-        httpx_kwargs={"trust_env": False, "verify": _trust()},
+        httpx_kwargs={"trust_env": False, "verify": trusted("telegram")},
     )
 
 

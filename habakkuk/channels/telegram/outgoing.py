@@ -53,11 +53,11 @@ class Asked:
             return replace(self, arguments={**asked, **moved, "reply_parameters": None})
         if refused.status != _BAD_REQUEST:
             return None
-        if "entit" in refused.description.lower() and asked.get(self.entities):
+        if "entit" in refused.words.lower() and asked.get(self.entities):
             text = "caption" if self.entities == "caption_entities" else "text"
             plain = {text: self.shown.plain, self.entities: []}
             return replace(self, arguments={**asked, **plain})
-        if self.method == "send_photo" and any(word in refused.description for word in _NO_PHOTO):
+        if self.method == "send_photo" and any(word in refused.words for word in _NO_PHOTO):
             return self._as_document()
         return None
 

@@ -51,7 +51,7 @@ def test_a_file_comes_in_pieces(web: OutsideHttp, pages: PageServer) -> None:
 def test_no_more_is_read_than_is_allowed(web: OutsideHttp, pages: PageServer, packed: bool) -> None:
     body, more = bytes(10_000_000), b"content-encoding: gzip\r\n"
     pages.answers["/file"] = response(gzip.compress(body), more=more) if packed else response(body)
-    got = []
+    got: list[bytes] = []
     with pytest.raises(NotFetched, match="more than 100,000 bytes") as caught:
         got.extend(downloads.pieces(web, _FILE, Bounds(100_000), _expect, trusted=False))
     assert not caught.value.retryable

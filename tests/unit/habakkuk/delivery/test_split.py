@@ -104,6 +104,13 @@ def test_what_is_no_table_at_the_cut_gets_no_head(text: str) -> None:
     assert "\n".join(split(text, 60)).count(head) == text.count(head)
 
 
+def test_a_head_goes_with_its_first_row() -> None:
+    assert split(f"{'word ' * 9}\n\n| a |\n|---|\n| 1234567 |", 60) == [
+        ("word " * 9).rstrip(),
+        "| a |\n|---|\n| 1234567 |",
+    ]
+
+
 def test_a_head_that_fills_a_part_is_not_repeated() -> None:
     text = f"| {'wide ' * 10}|\n|---|\n" + "| 1 |\n" * 30
     assert sum("wide" in part for part in split(text, 90)) == 1

@@ -66,7 +66,11 @@ class DiscordPoller(ChannelPoller):
             raise ChannelError("what answers is not Discord", retryable=True) from None
         door.alive()
         now = answer.time or time.time()
-        stored = Stored.read(door.cursor(), me.id) or Stored.begun(me.id, now)
+        stored = Stored.read(door.cursor(), me.id)
+        if stored is None:
+            # At once: who dies before a first message is stored would begin behind it.
+            stored = Stored.begun(me.id, now)
+            self.hand_over(partial(door.pass_over, stored.written()), interrupt)
         listening = _Listening(self.adapter, door, interrupt, stored)
         settings = self.adapter.settings
         place = Place(settings.api_url, settings.gateway_url, settings.message_content)

@@ -15,7 +15,8 @@ from scripts.drills.people import Seen
 from scripts.drills.report import Plan, Result
 from scripts.harness.progress import Progress
 from tests.fakes import platform
-from tests.fakes.discord_server import BOT, GUILD, TOKEN, DiscordServer, Room
+from tests.fakes.discord_rooms import BOT, GUILD, Room
+from tests.fakes.discord_server import TOKEN, DiscordServer
 
 _FIRST_CHAT = 500
 _FIRST_SECONDS = 60.0

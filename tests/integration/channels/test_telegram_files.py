@@ -21,7 +21,8 @@ from habakkuk.channels.telegram.adapter import TelegramAdapter
 from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
 from tests.fakes.pictures import png_of
 from tests.fakes.platform import DROP_AFTER
-from tests.fakes.telegram_server import TOKEN, File, Refusal, TelegramServer
+from tests.fakes.telegram_forms import File
+from tests.fakes.telegram_server import TOKEN, Refusal, TelegramServer
 
 Bot = Callable[..., TelegramAdapter]
 _MESSAGE = OutboundMessage("key1", "42", "", "", "answer", reply_to="42:7")

@@ -17,7 +17,8 @@ from habakkuk.channels.messages import Edit, InboundMessage, OutboundMessage, Pr
 from habakkuk.core.errors import ChannelError
 from habakkuk.core.interrupt import Interrupted
 from tests.fakes.discord_rest import Refusal
-from tests.fakes.discord_server import BOT, BOT_ROLE, GUILD, ROOM, DiscordServer, Room
+from tests.fakes.discord_rooms import BOT, BOT_ROLE, GUILD, ROOM, Room
+from tests.fakes.discord_server import DiscordServer
 from tests.fakes.listening import Desk, Running
 from tests.fakes.stack import until
 

@@ -335,7 +335,7 @@ class DiscordServer:
 _MESSAGE = r"/channels/(\d+)/messages/(\d+)"
 _ROUTES: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("GET", "/users/@me"): lambda *_: BOT,
-    ("GET", "/oauth2/applications/@me"): lambda *_: discord_rules.application(BOT["id"]),
+    ("GET", "/oauth2/applications/@me"): lambda *_: discord_rules.application(str(BOT["id"])),
     ("GET", "/applications/@me"): lambda server, *_: {
         "id": BOT["id"],
         "name": "Hab",

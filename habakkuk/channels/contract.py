@@ -9,6 +9,8 @@ jobs or the database, and one of its objects serves many threads.
 
 from __future__ import annotations
 
+import math
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +30,7 @@ from habakkuk.channels.messages import (
     RemoteFile,
     Reply,
 )
-from habakkuk.core.errors import ChannelError, ConfigurationError
+from habakkuk.core.errors import ChannelError, ConfigurationError, Unavailable
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.outside import OutsideHttp
 
@@ -162,6 +164,27 @@ class Account:
         return value
 
 
+@dataclass(frozen=True)
+class Bounds:
+    """What fetching a file may take: bytes, and time until `end` by the monotonic clock.
+
+    It ends at once when it is interrupted.
+    """
+
+    limit: int
+    interrupt: Interrupt = field(default_factory=Interrupt, repr=False)
+    end: float = math.inf
+    seconds: float = 60.0
+
+    def left(self) -> float:
+        """Return how many seconds the next request may take. Raises NotFetched when none."""
+        left = min(self.seconds, self.end - time.monotonic())
+        if left <= 0:
+            raise NotFetched("the time for it was over")
+        return left
+
+
+_T = TypeVar("_T")
 SettingsT = TypeVar("SettingsT", bound=AccountSettings)
 
 
@@ -224,10 +247,10 @@ class ChannelAdapter(ABC, Generic[SettingsT]):
         Raises NotSent. Without a way to say it to them alone nothing is said.
         """
 
-    def fetch(self, file: RemoteFile, limit: int) -> Iterator[bytes]:
-        """Yield the bytes of a file that came, in pieces, and at most `limit` of them.
+    def fetch(self, file: RemoteFile, bounds: Bounds) -> Iterator[bytes]:
+        """Yield the bytes of a file that came, in pieces, while they come.
 
-        Raises NotFetched, also for a file that is longer.
+        Raises NotFetched, also for a file that is longer than its bounds allow, and Interrupted.
         """
         raise NotImplementedError(f"{self.manifest.name} has no files")
 
@@ -352,6 +375,19 @@ class ChannelPoller(ABC):
     @abstractmethod
     def run(self, door: Door, interrupt: Interrupt) -> None:
         """Fetch and hand over. Raises ChannelError, Unusable and Interrupted."""
+
+    @staticmethod
+    def hand_over(store: Callable[[], _T], interrupt: Interrupt) -> _T:
+        """Have something stored by a door, as often as it takes. Raises Interrupted.
+
+        What follows waits: else a place behind it would be stored, and it would never come again.
+        """
+        while True:
+            interrupt.check()
+            try:
+                return store()
+            except Unavailable as away:
+                interrupt.wait(away.retry_after)
 
 
 def length(text: str, unit: Unit) -> int:

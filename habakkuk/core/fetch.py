@@ -11,11 +11,12 @@ from functools import cached_property
 import httpx2
 
 from habakkuk.core.addresses import Connect, Resolve
-from habakkuk.core.http import Fetched, HttpFailed, HttpRefused, Limits, Request
+from habakkuk.core.http import Fetched, Head, HttpFailed, HttpRefused, Limits, Request
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.lines import Call, Calls, LineBackend, LineTransport, trusted_certificates
 
 _MAX_HOPS = 5
+_PIECE = 65_536
 _MAX_URL = 8192
 _PORTS = range(1, 65536)
 _REDIRECTS = {301, 302, 303, 307, 308}
@@ -68,6 +69,27 @@ class Fetcher:
         self, request: Request, limits: Limits, interrupt: Interrupt, *, trusted: bool
     ) -> Fetched:
         """Do as OutsideHttp.call does."""
+        with self._answered(request, limits, interrupt, trusted=trusted) as response:
+            return _read(response, limits)
+
+    @contextmanager
+    def stream(
+        self, request: Request, limits: Limits, interrupt: Interrupt, *, trusted: bool
+    ) -> Iterator[tuple[Head, Iterator[bytes]]]:
+        """Do as OutsideHttp.stream does."""
+        with self._answered(request, limits, interrupt, trusted=trusted) as response:
+            _check_encoding(response)
+            kind = response.headers.get("content-type", "")
+            yield (
+                Head(response.status_code, kind, dict(response.headers)),
+                response.iter_bytes(_PIECE),
+            )
+
+    @contextmanager
+    def _answered(
+        self, request: Request, limits: Limits, interrupt: Interrupt, *, trusted: bool
+    ) -> Iterator[httpx2.Response]:
+        """Give the answer to one request, whose body is not read yet."""
         target = checked_url(request.url)
         resolve = self._resolve if trusted else self._checked
         with self._client(limits, interrupt, resolve) as client:
@@ -79,7 +101,7 @@ class Fetcher:
                 follow_redirects=False,
             )
             try:
-                return _read(response, limits)
+                yield response
             finally:
                 response.close()
 
@@ -170,10 +192,14 @@ def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port
 
 
-def _read(response: httpx2.Response, limits: Limits) -> Fetched:
+def _check_encoding(response: httpx2.Response) -> None:
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in _ENCODINGS:
         raise HttpFailed(f"it answers in an encoding that was not asked for: {encoding[:40]}")
+
+
+def _read(response: httpx2.Response, limits: Limits) -> Fetched:
+    _check_encoding(response)
     body = bytearray()
     for chunk in response.iter_bytes():
         body += chunk

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import BinaryIO
 
 from habakkuk.core.errors import ExternalError
 
@@ -49,10 +50,22 @@ class Fetched:
 
 
 @dataclass(frozen=True)
+class Head:
+    """How an answer begins whose body is read piece by piece."""
+
+    status: int
+    content_type: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
 class Request:
-    """One request to an interface; headers are sent as they stand."""
+    """One request to an interface; headers are sent as they stand.
+
+    A `body` that is an open file is read while it is sent.
+    """
 
     method: str
     url: str
-    body: bytes = b""
+    body: bytes | BinaryIO = b""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from habakkuk.core.addresses import (
     refusal,
     resolve_name,
 )
-from habakkuk.core.http import Fetched, HttpRefused, Limits, Request
+from habakkuk.core.http import Fetched, Head, HttpRefused, Limits, Request
 from habakkuk.core.interrupt import Interrupt
 
 if TYPE_CHECKING:
@@ -76,6 +77,15 @@ class OutsideHttp:
         as get does.
         """
         return self._fetcher.call(request, limits, interrupt, trusted=trusted)
+
+    def stream(
+        self, request: Request, limits: Limits, interrupt: Interrupt, *, trusted: bool = False
+    ) -> AbstractContextManager[tuple[Head, Iterator[bytes]]]:
+        """Send one request as `call` does; its body comes in pieces, as many as are asked for.
+
+        Only the seconds of the limits count here. Raises as get does, while it is read too.
+        """
+        return self._fetcher.stream(request, limits, interrupt, trusted=trusted)
 
     @cached_property
     def _fetcher(self) -> Fetcher:

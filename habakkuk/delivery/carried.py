@@ -52,10 +52,12 @@ class Carried:
         return cls(delivery.text, file=sent)
 
 
-def in_words(delivery: Delivery, why: str) -> str:
-    """Return what is sent in the place of a file or a poll that the platform refused, and why."""
-    file = delivery.file
-    return delivery.text if file is None else _told(_REFUSED, file, delivery.text, why)
+def in_words(delivery: Delivery, said: str, why: str) -> str:
+    """Return what is sent in the place of a file or a poll that the platform refused, and why.
+
+    `said` is what was to stand beside it.
+    """
+    return said if delivery.file is None else _told(_REFUSED, delivery.file, said, why)
 
 
 def _told(line: str, file: Attached, said: str, why: str = "") -> str:

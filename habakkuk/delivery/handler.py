@@ -9,7 +9,6 @@ for any other the account's policy decides, counted and visible.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import timedelta
 
 from habakkuk.blobs.service import Blobs
@@ -25,6 +24,7 @@ from habakkuk.core.log import get_logger
 from habakkuk.db.engine import Work
 from habakkuk.delivery import store
 from habakkuk.delivery.carried import Carried, in_words
+from habakkuk.delivery.drafts import Draft, take_away
 from habakkuk.delivery.split import split
 from habakkuk.delivery.types import Chunk, ChunkState, Delivery, DeliveryState, Mark
 from habakkuk.jobs.contract import JobContext
@@ -69,7 +69,11 @@ class DeliveryHandler:
             if self._clock.now() - delivery.created > _LONGEST:
                 _Sending(context, delivery, self._blobs).end(DeliveryState.EXPIRED, _LATE)
                 return
-            _Sending(context, delivery, self._blobs).send(self._line(delivery))
+            sending, line = _Sending(context, delivery, self._blobs), self._line(delivery)
+            if delivery.removal is not None:
+                sending.remove(line.adapter, delivery.removal)
+            else:
+                sending.send(line)
         except NotSent as error:
             if not error.retryable:
                 self._cannot_ask(delivery, str(error))
@@ -103,6 +107,10 @@ class DeliveryHandler:
             self._undeliverable(asked, reason)
 
 
+class _Unshown(Exception):
+    """The platform takes the message, and not the file or the poll that it brings."""
+
+
 class _Sending:
     """One run of one delivery."""
 
@@ -131,18 +139,17 @@ class _Sending:
             self._context.moved_on_elsewhere()
         self.end(DeliveryState.SENT)
 
+    def remove(self, adapter: Adapter, draft: str) -> None:
+        """Take a message of progress away that could not be taken away at once."""
+        adapter.undraft(self._delivery.target.chat, draft)
+        self.end(DeliveryState.SENT)
+
     def _take_draft_away(self, adapter: Adapter) -> None:
-        """Take the turn's message of progress away; the answer does not wait for that."""
-        delivery = self._delivery
-        if delivery.draft is None or delivery.turn_id is None:
-            return
-        try:
-            adapter.undraft(delivery.target.chat, delivery.draft)
-        except NotSent as error:
-            _log.info("a message of progress stays", delivery=delivery.id, reason=str(error))
-            if error.retryable:
-                return
-        store.drop_draft(self._context.database, delivery.turn_id, delivery.draft)
+        """Take the turn's message of progress away."""
+        delivery, context = self._delivery, self._context
+        if delivery.draft is not None and delivery.turn_id is not None:
+            draft = Draft(delivery.turn_id, delivery.target, delivery.draft)
+            take_away(context.database, context.failpoints, adapter, draft)
 
     def end(self, state: DeliveryState, error: str | None = None, last: Mark | None = None) -> None:
         """End delivery and job in one commit."""
@@ -181,7 +188,10 @@ class _Sending:
             return None
         self._mark(Mark(chunk.n, ChunkState.SENDING, uncertain=doubtful))
         self._hit("delivery.send.before")
-        return self._sent(adapter, chunk, message)
+        try:
+            return self._sent(adapter, chunk, message)
+        except _Unshown as refused:
+            return self._settled(line, self._put_in_words(chunk, refused), parts)
 
     def _let_arrive(self, chunk: Chunk) -> None:
         """Wait before asking for what a worker sent that died meanwhile.
@@ -201,9 +211,7 @@ class _Sending:
             receipt = adapter.send(message)
         except NotSent as error:
             if not error.retryable and (message.file is not None or message.poll is not None):
-                words = in_words(self._delivery, str(error))
-                plain = replace(message, text=words, file=None, poll=None)
-                return self._sent(adapter, chunk, plain)
+                raise _Unshown(str(error)) from error
             lasting = ChunkState.PENDING if error.retryable else ChunkState.FAILED
             self._mark(Mark(chunk.n, lasting))
             raise
@@ -213,9 +221,29 @@ class _Sending:
         self._hit("delivery.send.after")
         return receipt
 
+    def _put_in_words(self, chunk: Chunk, refused: _Unshown) -> Chunk:
+        """Let words be the message for good, under a key of their own.
+
+        A later run neither brings the file again nor says for another reason that it cannot.
+        """
+        words = in_words(self._delivery, chunk.body, str(refused))
+        worded = Chunk(chunk.n, self._words_key(chunk), words, ChunkState.PENDING)
+        self._held(store.replace_chunk(self._context.database, self._lease, worded))
+        self._hit("delivery.words.after")
+        return worded
+
+    def _words_key(self, chunk: Chunk) -> str:
+        return derive("msg", self._delivery.id, str(chunk.n), "words")
+
+    def _carried(self, adapter: Adapter, chunk: Chunk) -> Carried:
+        """Return what a chunk brings: the first that which the delivery has beside text."""
+        if chunk.n > 1 or chunk.key == self._words_key(chunk):
+            return Carried(chunk.body)
+        return Carried.by(adapter, self._delivery, self._blobs)
+
     def _message(self, adapter: Adapter, chunk: Chunk, parts: int) -> OutboundMessage:
         delivery, target = self._delivery, self._delivery.target
-        carried = Carried.by(adapter, delivery, self._blobs) if chunk.n == 1 else Carried()
+        carried = self._carried(adapter, chunk)
         below = chunk.n == parts and Feature.BUTTONS in adapter.manifest.features
         buttons = tuple(Button(*made) for made in delivery.buttons) if below else ()
         return OutboundMessage(

@@ -24,6 +24,7 @@ from habakkuk.core.ids import derive
 from habakkuk.db.engine import Database, DatabaseAway
 from habakkuk.delivery import store
 from habakkuk.delivery.asides import Asides
+from habakkuk.delivery.drafts import Draft, take_away
 from habakkuk.jobs.loop import Loop
 
 # Seed, Channels: a draft after 8 s, changed every 3 s at most, with the last 8 calls; a notice
@@ -207,7 +208,8 @@ class Progress:
             followed.draft = draft
         else:
             # The answer came in between, and did not know of it.
-            adapter.undraft(target.chat, draft)
+            posted = Draft(followed.turn, target, draft)
+            take_away(self._database, self._failpoints, adapter, posted)
 
 
 def _redraft(chat: str, draft: str, text: str, adapter: Adapter) -> None:

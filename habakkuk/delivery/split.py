@@ -4,6 +4,8 @@ It cuts where a reader expects it: between paragraphs, else lines, else sentence
 inside a word only when nothing else is left, never inside a grapheme's surrogate or combining
 pieces. A fenced block that is cut is closed at the end of a part and opened again in the next. One
 that stands in an item of a list stands at the margin there, since the item is in the part before.
+A table that is cut between two rows has its head again in the next part: without it its rows would
+be no table.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+
+from habakkuk.delivery.heads import before_bare_head, open_head
 
 # Before the marks stands what leads lines of quotes and items of lists.
 _ITEM = r"(?:[-*+]|\d{1,9}[.)]) +"
@@ -72,8 +76,8 @@ def split(text: str, limit: int, measure: Callable[[str], int] = len) -> list[st
     """Return `text` in parts of at most `limit`; one part, as it is, when it fits.
 
     `measure` is how long the platform takes a part to be, as it sends it: at least one for each
-    character that it shows, whatever marks it takes away. Without the fences that were added, and
-    the blanks at the breaks and before the lines of a block, the parts are the text.
+    character that it shows, whatever marks it takes away. Without the fences and heads that were
+    added, and the blanks at the breaks and before the lines of a block, the parts are the text.
     """
     return list(_parts(text, limit, measure))
 
@@ -84,15 +88,15 @@ def _parts(rest: str, limit: int, measure: Callable[[str], int]) -> Iterator[str
     while len(opening + rest) > limit * 2 or measure(opening + rest) > limit:
         part, head, fence = _part(opening, rest, limit, measure)
         yield part
-        opening = fence.again if fence else ""
-        rest = rest[len(head) :]
+        before, rest = opening + head, rest[len(head) :]
+        opening = fence.again if fence else open_head(before, rest)
         if fence is None:
             rest = rest.lstrip("\n ")
         else:
             begins = head.endswith("\n") or rest.startswith("\n")
             rest = fence.at_the_margin(rest.removeprefix("\n"), begins=begins)
         if measure(opening) * 3 > limit:
-            # A fence with an endless name is not worth repeating.
+            # A fence with an endless name, or a head of many words, is not worth repeating.
             opening = ""
     if (opening + rest).strip() or not opening:
         yield opening + rest
@@ -104,7 +108,8 @@ def _part(
     """Return the next part, what it took of `rest`, and the fence that it had to close."""
     room = limit - measure(opening)
     while True:
-        head = rest[: _cut(rest, room, measure)]
+        cut = _cut(rest, room, measure)
+        head = before_bare_head(rest[:cut], rest[cut:])
         fence = _open_fence(opening + head)
         part = opening + head
         part = f"{part.rstrip(chr(10))}\n{fence.closing}" if fence else part.rstrip()

@@ -59,6 +59,13 @@ _MARK = text(f"""{_HELD}, marked AS (
     )
     SELECT id FROM held
 """)
+_REPLACE = text(f"""{_HELD}, replaced AS (
+        UPDATE delivery_chunks c
+        SET key = :key, body = :body, state = 'pending', updated = clock_timestamp()
+        FROM held WHERE c.delivery_id = held.id AND c.n = :n
+    )
+    SELECT id FROM held
+""")
 _END = text(f"""{_HELD}, job AS (
         UPDATE jobs j SET state = :job_state, error = :error, finished = clock_timestamp(),
                owner = NULL, owner_lock = NULL, lease_until = NULL
@@ -164,6 +171,12 @@ def mark(database: Database, lease: Lease, mark: Mark) -> bool:
         moved_on=mark.state is ChunkState.SENT,
     )
     return bool(found)
+
+
+def replace_chunk(database: Database, lease: Lease, chunk: Chunk) -> bool:
+    """Let another message stand in a chunk's place; False when the lease is lost."""
+    named = {"n": chunk.n, "key": chunk.key, "body": chunk.body}
+    return bool(database.run(_REPLACE, id=lease.id, fence=lease.fence, **named))
 
 
 def end(

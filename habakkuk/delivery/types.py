@@ -80,3 +80,8 @@ class Delivery:
     def poll(self) -> dict[str, Any] | None:
         """The poll that it puts: question, options, multiple."""
         return self.data.get("poll")
+
+    @property
+    def removal(self) -> str | None:
+        """The message of progress that it takes away; then it says nothing."""
+        return self.data.get("draft")

@@ -10,10 +10,19 @@ from habakkuk.ops.processes import ROOT
 
 _HITS = frozenset({"hit", "_hit"})
 _WEB = "admit."
-# Files, messages of progress, jobs that end without a turn's own end, background processes,
-# patches, what somebody asked for beside turns, undo: not its load.
+# Files, what is said in their place, messages of progress, jobs that end without a turn's own end,
+# background processes, patches, what somebody asked for beside turns, undo: not its load.
 _CALLED_FOR = ("asked.", "undo.", "turn.pause.", "turn.follow_up.")
-ELSEWHERE = ("blob.", "files.", "draft.", "job.finish.", "process.", "patch.", *_CALLED_FOR)
+ELSEWHERE = (
+    "blob.",
+    "files.",
+    "delivery.words.",
+    "draft.",
+    "job.finish.",
+    "process.",
+    "patch.",
+    *_CALLED_FOR,
+)
 # A turn of one small answer passes `model.text` a dozen times, the others once or twice.
 _OFTEN = {"model.text": 80, "tool.run.after": 9, "tool.record.after": 9}
 _SELDOM = {

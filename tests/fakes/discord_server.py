@@ -14,74 +14,19 @@ import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any, Self
 
+from tests.fakes import discord_rules
 from tests.fakes.discord_gateway import FakeGateway, described
 from tests.fakes.discord_rest import Refusal, RestServer
+from tests.fakes.discord_rooms import BOT, BOT_ROLE, GUILD, ROOM, Room, Shown, now
 from tests.fakes.platform import TAKE, Plan
 
 TOKEN = "MTIzNDU2Nzg5MDEyMzQ1Njc4.GfakeX.a-token_of-the-fake-bot-0001"
-BOT = {
-    "id": "100000000000000001",
-    "username": "hab",
-    "global_name": "Hab",
-    "discriminator": "0",
-    "avatar": None,
-    "bot": True,
-}
-GUILD = "200000000000000001"
-ROOM = "300000000000000001"
-BOT_ROLE = "400000000000000001"
 _LIMIT = 2000
 _PRESS_SECONDS = 3.0
 _NONCE_SECONDS = 300.0
-_LONGEST_NONCE = 25
 _EPOCH_MS = 1_420_070_400_000
-_SILENT_KINDS = {"content": "", "embeds": [], "attachments": [], "components": []}
-
-
-@dataclass(frozen=True)
-class Shown:
-    """One message of the bot as people see it."""
-
-    id: str
-    chat: str
-    text: str
-    asked: Mapping[str, Any]
-    file: bytes | None = None
-
-    @property
-    def key(self) -> str:
-        """The nonce under which it was sent."""
-        return str(self.asked.get("nonce", ""))
-
-
-@dataclass
-class Room:
-    """One channel: what was written in it, the oldest first."""
-
-    id: str
-    guild: str | None = None
-    type: int = 0
-    name: str = "general"
-    joined: bool = False
-    messages: list[dict[str, Any]] = field(default_factory=list)
-
-    @property
-    def described(self) -> dict[str, Any]:
-        """What the gateway says of it."""
-        last = self.messages[-1]["id"] if self.messages else None
-        thread = self.type in {10, 11, 12}
-        member = {"id": self.id, "user_id": BOT["id"], "join_timestamp": _now(), "flags": 0}
-        more: dict[str, Any] = {"position": 0, "permission_overwrites": [], "nsfw": False}
-        if thread:
-            meta = {"archived": False, "auto_archive_duration": 60, "archive_timestamp": _now()}
-            more = {"owner_id": "1", "thread_metadata": meta | {"locked": False}}
-            more |= {"member": member} if self.joined else {}
-        about = {"id": self.id, "type": self.type, "name": self.name, "last_message_id": last}
-        return about | more | {"guild_id": self.guild, "parent_id": ROOM if thread else None}
 
 
 class DiscordServer:
@@ -146,7 +91,7 @@ class DiscordServer:
         with self.changed:
             room = self.room(chat)
             sent = next(one for one in room.messages if one["id"] == message)
-            sent |= {"content": text, "edited_timestamp": _now()}
+            sent |= {"content": text, "edited_timestamp": now()}
             self.gateway.tell("MESSAGE_UPDATE", self.told(room, sent))
 
     def deletes(self, chat: str, message: str) -> None:
@@ -297,24 +242,12 @@ class DiscordServer:
         if len(content) > _LIMIT:
             self.faults.append(f"a text of {len(content)}")
             raise Refusal(400, "Invalid Form Body", 50035)
-        if asked.get("allowed_mentions") != {"parse": []}:
-            self.faults.append("somebody may be pinged")
-        if len(str(asked.get("nonce", ""))) > _LONGEST_NONCE:
-            self.faults.append("a long nonce")
-        reference = asked.get("message_reference")
-        if reference is not None and reference.get("fail_if_not_exists") is not False:
-            self.faults.append("a reply that could fail")
-        for row in asked.get("components", []):
-            pressed = row["components"]
-            fits = all(len(one["custom_id"]) <= 100 and len(one["label"]) <= 80 for one in pressed)
-            if not 1 <= len(pressed) <= 5 or not fits:
-                self.faults.append(f"a row of buttons: {row}")
+        self.faults += discord_rules.faults_of(asked)
 
     def _own(self, room: Room, asked: Mapping[str, Any]) -> dict[str, Any]:
         # The nonce comes back to who sent it, and is not kept with the message.
         sent = self._message(room, asked.get("content", "").strip(), BOT)
-        named = [one["filename"] for one in asked.get("attachments", [])]
-        sent["attachments"] = [self.attachment(name, b"") for name in named]
+        sent["attachments"] = [self._attached(one) for one in asked.get("attachments", [])]
         sent |= {key: asked[key] for key in ("components", "poll", "flags") if key in asked}
         reference = asked.get("message_reference")
         before = {one["id"]: one for one in room.messages}
@@ -323,23 +256,12 @@ class DiscordServer:
             sent["referenced_message"] = before[reference["message_id"]]
         return sent
 
+    def _attached(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        made = self.attachment(asked["filename"], b"")
+        return made | {key: asked[key] for key in ("description",) if key in asked}
+
     def _message(self, room: Room, text: str, author: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            **_SILENT_KINDS,
-            "id": self.number(),
-            "channel_id": room.id,
-            "type": 0,
-            "author": dict(author),
-            "content": text,
-            "timestamp": _now(),
-            "edited_timestamp": None,
-            "tts": False,
-            "mention_everyone": False,
-            "mentions": [],
-            "mention_roles": [],
-            "pinned": False,
-            "flags": 0,
-        }
+        return discord_rules.message(self.number(), room.id, text, author)
 
     def attachment(self, name: str, content: bytes, mime: str = "text/plain") -> dict[str, Any]:
         """Return a file at a message, for `says(attachments=[…])`."""
@@ -401,16 +323,7 @@ class DiscordServer:
             raise Refusal(404, "Unknown interaction", 10062)
 
     def _listed(self, asked: Mapping[str, Any], application: str) -> Any:
-        """https://docs.discord.com/developers/interactions/application-commands."""
-        for one in asked["list"]:
-            if (
-                re.fullmatch(r"[-_\w]{1,32}", one["name"]) is None
-                or one["name"].lower() != one["name"]
-            ):
-                raise Refusal(400, "Invalid Form Body", 50035)
-            if not 1 <= len(one["description"]) <= 100 or len(one["options"]) > 25:
-                raise Refusal(400, "Invalid Form Body", 50035)
-        if len(asked["list"]) > 100 or application != BOT["id"]:
+        if application != BOT["id"] or not discord_rules.takes_commands(asked["list"]):
             raise Refusal(400, "Invalid Form Body", 50035)
         self.commands = {one["name"]: one["description"] for one in asked["list"]}
         return asked["list"]
@@ -422,18 +335,7 @@ class DiscordServer:
 _MESSAGE = r"/channels/(\d+)/messages/(\d+)"
 _ROUTES: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("GET", "/users/@me"): lambda *_: BOT,
-    ("GET", "/oauth2/applications/@me"): lambda *_: {
-        "id": BOT["id"],
-        "name": "Hab",
-        "icon": None,
-        "description": "",
-        "bot_public": False,
-        "bot_require_code_grant": False,
-        "verify_key": "0",
-        "owner": {"id": "1", "username": "o", "discriminator": "0", "avatar": None},
-        "flags": 0,
-        "team": None,
-    },
+    ("GET", "/oauth2/applications/@me"): lambda *_: discord_rules.application(str(BOT["id"])),
     ("GET", "/applications/@me"): lambda server, *_: {
         "id": BOT["id"],
         "name": "Hab",
@@ -462,7 +364,3 @@ def _planned(plan: Plan) -> Refusal:
 
 def _guild_of(room: Room) -> dict[str, Any]:
     return {"guild_id": room.guild} if room.guild else {}
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat()

@@ -16,13 +16,13 @@ import threading
 from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from email.parser import BytesParser
-from email.policy import HTTP
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import unquote
 
+from tests.fakes import telegram_rules
 from tests.fakes.platform import TAKE, Plan
+from tests.fakes.telegram_forms import File, read
 
 TOKEN = "123456789:AAbot-token_of-the-fake-bot-00000001"
 BOT = {"id": 123456789, "is_bot": True, "first_name": "Hab", "username": "hab_bot"}
@@ -31,7 +31,6 @@ CAPTION = 1024
 MOST_PHOTO, MOST_FILE, MOST_FETCHED = 10_000_000, 50_000_000, 20_000_000
 # https://core.telegram.org/bots/api#reactiontypeemoji: a few of those that need no premium.
 REACTIONS = {"👍", "👎", "❤", "🔥", "👏", "😢", "🎉", "👀", "🤔"}
-_MOST_ENTITIES = 100
 
 
 class Refusal(Exception):
@@ -95,6 +94,8 @@ class TelegramServer:
         self.files: dict[str, tuple[str, bytes]] = {}
         # The paths that lead nowhere any more.
         self.expired: set[str] = set()
+        # The paths of files whose size is not told.
+        self.unsized: set[str] = set()
         # What stands at messages and what they say now, by chat and number.
         self.reactions: dict[tuple[str, int], list[str]] = {}
         self.texts: dict[tuple[str, int], str] = {}
@@ -180,15 +181,9 @@ class TelegramServer:
         return True
 
     def _setMyCommands(self, asked: Mapping[str, Any]) -> Any:
-        """https://core.telegram.org/bots/api#botcommand."""
-        commands = asked["commands"]
-        for one in commands:
-            if re.fullmatch(r"[a-z0-9_]{1,32}", one["command"]) is None:
-                raise Refusal(400, "Bad Request: BOT_COMMAND_INVALID")
-            if not 1 <= len(one["description"]) <= 256:
-                raise Refusal(400, "Bad Request: BOT_COMMAND_DESCRIPTION_INVALID")
-        if len(commands) > 100:
-            raise Refusal(400, "Bad Request: BOT_COMMANDS_TOO_MUCH")
+        refused = telegram_rules.refusal_of_commands(asked["commands"])
+        if refused is not None:
+            raise Refusal(400, f"Bad Request: {refused}")
         return True
 
     def _deleteWebhook(self, asked: Mapping[str, Any]) -> Any:
@@ -234,11 +229,7 @@ class TelegramServer:
         return self._sent(method, asked, asked.get("caption", ""), "caption_entities", CAPTION)
 
     def _sendPoll(self, asked: Mapping[str, Any]) -> Any:
-        options = [one["text"] for one in asked["options"]]
-        if not 2 <= len(options) <= 12 or not 1 <= len(asked["question"]) <= 300:
-            self.faults.append(f"a poll of {len(options)} options")
-        if any(not 1 <= len(one) <= 100 for one in options):
-            self.faults.append("an option of a poll that is too long")
+        self.faults += telegram_rules.faults_of_poll(asked)
         return self._sent("sendPoll", asked, asked["question"], "question_entities", 300)
 
     def _sent(
@@ -281,23 +272,7 @@ class TelegramServer:
         if units > limit:
             self.faults.append(f"a text of {units}")
             raise Refusal(400, "Bad Request: message is too long")
-        reply = asked.get("reply_parameters")
-        if reply is not None and not reply.get("allow_sending_without_reply"):
-            self.faults.append("a reply that could fail")
-        if len(entities) > _MOST_ENTITIES:
-            self.faults.append(f"{len(entities)} entities")
-        for entity in entities:
-            self._judge_entity(text, units, entity)
-
-    def _judge_entity(self, text: str, units: int, entity: Mapping[str, Any]) -> None:
-        start, end = entity["offset"], entity["offset"] + entity["length"]
-        whole = text.encode("utf-16-le")
-        try:
-            whole[2 * start : 2 * end].decode("utf-16-le")
-        except UnicodeDecodeError:
-            self.faults.append(f"half a character in {entity}")
-        if entity["length"] <= 0 or end > units:
-            self.faults.append(f"an entity outside: {entity}")
+        self.faults += telegram_rules.faults_of(asked, text, entities)
 
     def _sendChatAction(self, asked: Mapping[str, Any]) -> Any:
         return True
@@ -344,24 +319,17 @@ class TelegramServer:
         if asked["file_id"] not in self.files:
             raise Refusal(400, "Bad Request: wrong file_id or the file is temporarily unavailable")
         path, data = self.files[asked["file_id"]]
-        if len(data) > MOST_FETCHED:
+        if len(data) > MOST_FETCHED and path not in self.unsized:
             raise Refusal(400, "Bad Request: file is too big")
-        about = {"file_id": asked["file_id"], "file_unique_id": "u", "file_size": len(data)}
-        return about | {"file_path": path}
+        about = {"file_id": asked["file_id"], "file_unique_id": "u", "file_path": path}
+        # Its size is "optional" (https://core.telegram.org/bots/api#file).
+        return about if path in self.unsized else about | {"file_size": len(data)}
 
     def download(self, token: str, path: str) -> bytes | None:
         """Return the bytes of a file at a path."""
         if token != self.token or path in self.expired:
             return None
         return next((data for where, data in self.files.values() if where == path), None)
-
-
-@dataclass(frozen=True)
-class File:
-    """A file of a form."""
-
-    name: str
-    data: bytes
 
 
 class _Server(ThreadingHTTPServer):
@@ -388,7 +356,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         size = int(self.headers.get("content-length", "0"))
-        asked = _read(self.headers.get("content-type", ""), self.rfile.read(size))
+        asked = read(self.headers.get("content-type", ""), self.rfile.read(size))
         _, bot, method = self.path.split("/")
         try:
             result, plan = self.telegram.answer(bot.removeprefix("bot"), method, asked)
@@ -421,30 +389,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
-
-
-def _read(kind: str, body: bytes) -> dict[str, Any]:
-    """Read a form whose values are JSON where they are not text."""
-    asked: dict[str, Any] = {}
-    files: dict[str, File] = {}
-    pairs = parse_qsl(body.decode(), keep_blank_values=True) if "multipart" not in kind else []
-    if "multipart" in kind:
-        # Another program than the one that wrote it.
-        form = BytesParser(policy=HTTP).parsebytes(
-            b"content-type: " + kind.encode() + b"\n\n" + body
-        )
-        for part in form.iter_parts():
-            name = part.get_param("name", header="content-disposition")
-            data = part.get_payload(decode=True)
-            assert isinstance(data, bytes)
-            if part.get_filename() is not None:
-                files[str(name)] = File(str(part.get_filename()), data)
-            else:
-                pairs.append((str(name), data.decode()))
-    for name, value in pairs:
-        structured = value[:1] in "[{" and name not in {"text", "caption", "question"}
-        asked[name] = json.loads(value) if value and structured else value
-    for name, value in asked.items():
-        if isinstance(value, str) and value.startswith("attach://"):
-            asked[name] = files[value.removeprefix("attach://")]
-    return files | asked

@@ -9,6 +9,8 @@ download. What cannot be had is named to the model, and to the person by a notic
 from __future__ import annotations
 
 import re
+import tempfile
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -17,7 +19,7 @@ from typing import Any
 
 from habakkuk.agent.arriving import inbox
 from habakkuk.blobs.incoming import MOST_BYTES
-from habakkuk.channels.contract import NotFetched
+from habakkuk.channels.contract import Bounds, NotFetched
 from habakkuk.channels.messages import RemoteFile
 from habakkuk.channels.registry import Channels, Line
 from habakkuk.conversations.store import addresses, chat, taints, turns
@@ -36,7 +38,6 @@ from habakkuk.conversations.types import (
     Turn,
 )
 from habakkuk.core.errors import ConfigurationError, ToolError
-from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.log import get_logger
 from habakkuk.core.text import size_text
 from habakkuk.jobs.contract import JobContext
@@ -46,6 +47,8 @@ _log = get_logger("agent.arriving")
 # Between tries, in seconds; a platform that wants to be left alone for longer keeps its file.
 _PAUSES = (1.0, 4.0)
 _LONGEST_PAUSE = 30.0
+# All files of a turn together: people wait for its answer, not for ever for what came with them.
+_SECONDS = 300.0
 _MIME = re.compile(r"[a-z0-9][a-z0-9.+-]*/[a-z0-9][a-z0-9.+-]*")
 _UNKNOWN = "application/octet-stream"
 _TOO_LARGE = f"it is larger than the {size_text(MOST_BYTES)} that I take"
@@ -73,12 +76,14 @@ class Arrivals:
 
         Raises Interrupted and DatabaseAway; then the turn comes back and goes on.
         """
+        bounds = Bounds(MOST_BYTES, context.interrupt, time.monotonic() + _SECONDS)
         for said in taken.messages:
             if said.awaited:
-                self._settle(context, taken.turn, said)
+                self._settle(context, taken.turn, said, bounds)
 
-    def _settle(self, context: JobContext, turn: Turn, said: Said) -> None:
-        found = [self._got(context, turn, said, one) for one in said.awaited]
+    def _settle(self, context: JobContext, turn: Turn, said: Said, bounds: Bounds) -> None:
+        mark = partial(self._mark, context, turn) if said.outside else _no_mark
+        found = [self._got(turn, one, bounds, mark) for one in said.awaited]
         files = [one for one in found if isinstance(one, Attached)]
         lost = [one for one in found if isinstance(one, str)]
         context.failpoints.hit("files.fetch.after")
@@ -96,11 +101,12 @@ class Arrivals:
             if lost:
                 chat.add(work, turn.conversation_id, _notice(turn, lost))
 
-    def _got(self, context: JobContext, turn: Turn, said: Said, awaited: Awaited) -> Attached | str:
+    def _got(
+        self, turn: Turn, awaited: Awaited, bounds: Bounds, mark: Callable[[str], None]
+    ) -> Attached | str:
         """Return the file as it is stored, or what cannot be had and why."""
-        mark = partial(self._mark, context, turn) if said.outside else _no_mark
         try:
-            data = self._fetched(awaited, context.interrupt)
+            data = self._fetched(awaited, bounds)
             return self._stored(turn, awaited, data, mark)
         except (NotFetched, ToolError) as error:
             _log.warning("a file is not taken", account=awaited.account, reason=str(error))
@@ -129,21 +135,21 @@ class Arrivals:
             return Attached(blob, mime, awaited.name or None, len(data))
         return Attached(blob, mime, awaited.name or None, len(data), path)
 
-    def _fetched(self, awaited: Awaited, interrupt: Interrupt) -> bytes:
+    def _fetched(self, awaited: Awaited, bounds: Bounds) -> bytes:
         if awaited.size is not None and awaited.size > MOST_BYTES:
             raise NotFetched(_TOO_LARGE)
         line = self._line(awaited.account)
         file = RemoteFile(awaited.name, awaited.mime, awaited.size, awaited.handle)
         for pause in self._pauses:
             try:
-                return _read(line, file, interrupt)
+                return _read(line, file, bounds)
             except NotFetched as error:
                 wait = max(pause, error.retry_after or 0.0)
-                if not error.retryable or wait > _LONGEST_PAUSE:
+                if not error.retryable or wait > min(_LONGEST_PAUSE, bounds.left()):
                     raise
-            interrupt.wait(wait)
-            interrupt.check()
-        return _read(line, file, interrupt)
+            bounds.interrupt.wait(wait)
+            bounds.interrupt.check()
+        return _read(line, file, bounds)
 
     def _line(self, account: str) -> Line:
         try:
@@ -159,15 +165,17 @@ def _no_mark(_path: str) -> None:
     """Leave a file of people who may write here unmarked."""
 
 
-def _read(line: Line, file: RemoteFile, interrupt: Interrupt) -> bytes:
-    pieces, size = [], 0
-    for piece in line.adapter.fetch(file, MOST_BYTES):
-        interrupt.check()
-        size += len(piece)
-        if size > MOST_BYTES:
-            raise NotFetched(_TOO_LARGE)
-        pieces.append(piece)
-    return b"".join(pieces)
+def _read(line: Line, file: RemoteFile, bounds: Bounds) -> bytes:
+    # What comes slowly, and many at once, lies on the disk meanwhile.
+    with tempfile.TemporaryFile() as kept:
+        for piece in line.adapter.fetch(file, bounds):
+            bounds.interrupt.check()
+            bounds.left()
+            if kept.tell() + len(piece) > bounds.limit:
+                raise NotFetched(_TOO_LARGE)
+            kept.write(piece)
+        kept.seek(0)
+        return kept.read()
 
 
 def _mime(data: bytes, declared: str) -> str:

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from habakkuk.channels.contract import (
     Account,
+    Bounds,
     ChannelAdapter,
     Manifest,
     NotSent,
@@ -21,7 +22,7 @@ from habakkuk.channels.contract import (
     WebhookUnreadable,
 )
 from habakkuk.channels.discord import commands, outgoing, refusals, wire
-from habakkuk.channels.discord.client import Body, Client, Lost, Refused
+from habakkuk.channels.discord.client import Body, Client, Refused
 from habakkuk.channels.discord.files import Files
 from habakkuk.channels.discord.format import render, shown_length
 from habakkuk.channels.discord.ids import is_id, made_at
@@ -36,6 +37,7 @@ from habakkuk.channels.messages import (
     Receipt,
     RemoteFile,
 )
+from habakkuk.channels.outcomes import Lost
 from habakkuk.core.errors import ConfigurationError
 from habakkuk.core.outside import OutsideHttp
 
@@ -131,7 +133,7 @@ class DiscordAdapter(ChannelAdapter[DiscordSettings]):
         except WebhookUnreadable as error:
             raise NotSent(str(error), retryable=True) from None
         for sent in found:
-            if wire.is_same(sent, wanted):
+            if outgoing.is_same(sent, wanted):
                 remembered = answer.time - made_at(int(sent.id)) < _REMEMBERED_SECONDS
                 return None if remembered else Receipt(sent.id)
         return None
@@ -178,9 +180,9 @@ class DiscordAdapter(ChannelAdapter[DiscordSettings]):
         path = f"/channels/{_id(chat)}/messages/{_id(draft)}"
         self._do("DELETE", path, ignoring=(refusals.UNKNOWN_MESSAGE,))
 
-    def fetch(self, file: RemoteFile, limit: int) -> Iterator[bytes]:
+    def fetch(self, file: RemoteFile, bounds: Bounds) -> Iterator[bytes]:
         """Ask for the message again, whose addresses of files are good for some hours only."""
-        return self._files.fetch(file, limit)
+        return self._files.fetch(file, bounds)
 
     # Presses: what their answers need comes with them at the gateway, and is stored nowhere.
 

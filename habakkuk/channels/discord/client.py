@@ -14,6 +14,8 @@ from typing import Any
 import orjson
 from pydantic import BaseModel, ValidationError
 
+from habakkuk.channels import outcomes
+from habakkuk.channels.outcomes import Lost
 from habakkuk.core.http import HttpFailed, HttpRefused, Limits, Request
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.outside import OutsideHttp
@@ -22,34 +24,20 @@ from habakkuk.core.retry_after import seconds_of
 # Shorter than what a stopping process may take: a send that has begun is finished.
 _LIMITS = Limits(seconds=6.0, max_bytes=8_000_000)
 _FILE_SECONDS = 60.0
-_LONGEST_DESCRIPTION = 200
 _LONGEST_WAIT = 3600.0
 # Discord wants to know who calls (its reference, "User Agent").
 _AGENT = "DiscordBot (https://github.com/habakkuk-agent/habakkuk, 1)"
 
 
-class Refused(Exception):
+class Refused(outcomes.Refused):
     """Discord answered, and did not do it. `code` is its own number for why, 0 without."""
 
     def __init__(
         self, status: int, description: str = "", code: int = 0, retry_after: float | None = None
     ) -> None:
         """Keep what Discord says."""
-        self.status = status
+        super().__init__(status, description, retry_after)
         self.code = code
-        self.description = description[:_LONGEST_DESCRIPTION] or f"HTTP {status}"
-        self.retry_after = retry_after
-        super().__init__(self.description)
-
-
-class Lost(Exception):
-    """No usable answer came. `sent`: the request may have arrived."""
-
-    def __init__(self, why: str, *, sent: bool) -> None:
-        """Keep what is known of the request."""
-        super().__init__(why)
-        self.why = why
-        self.sent = sent
 
 
 @dataclass(frozen=True)

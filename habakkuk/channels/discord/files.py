@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from habakkuk.channels.contract import NotFetched
+from habakkuk.channels import downloads
+from habakkuk.channels.contract import Bounds, NotFetched
 from habakkuk.channels.discord import refusals, wire
-from habakkuk.channels.discord.client import Client, Lost, Refused
+from habakkuk.channels.discord.client import Client, Refused
 from habakkuk.channels.discord.ids import is_id
 from habakkuk.channels.messages import RemoteFile
-from habakkuk.core.http import HttpFailed, HttpRefused, Limits, Request
-from habakkuk.core.interrupt import Interrupt
+from habakkuk.channels.outcomes import Lost
+from habakkuk.core.http import Head, Request
 from habakkuk.core.outside import OutsideHttp
+from habakkuk.core.retry_after import seconds_of
 
 _HOSTS = {"cdn.discordapp.com", "media.discordapp.net"}
 _DISCORD = "discord.com"
-_SECONDS = 60.0
-_PIECE = 256 * 1024
-_OK = 200
+_OK, _SERVER_FAULT = 200, 500
 
 
 class Files:
@@ -31,35 +31,23 @@ class Files:
         host = urlsplit(api_url).hostname or ""
         self._own = host if host != _DISCORD else None
 
-    def fetch(self, file: RemoteFile, limit: int) -> Iterator[bytes]:
-        """Yield a file's bytes. Raises NotFetched."""
-        url = self._address(file)
+    def fetch(self, file: RemoteFile, bounds: Bounds) -> Iterator[bytes]:
+        """Return a file's pieces. Raises NotFetched."""
+        url = self._address(file, bounds)
         parts = urlsplit(url)
         own = self._own is not None and parts.hostname == self._own
         if not own and (parts.hostname not in _HOSTS or parts.scheme != "https"):
             raise NotFetched(f"it lies at {parts.hostname}, which is not Discord's")
-        try:
-            found = self._http.call(
-                Request("GET", url), Limits(_SECONDS, limit), Interrupt(), trusted=own
-            )
-        except HttpRefused as error:
-            raise NotFetched(str(error)) from None
-        except HttpFailed as error:
-            raise NotFetched(str(error), retryable=error.retryable) from None
-        if found.status != _OK:
-            later = found.status == refusals.TOO_MANY or found.status >= 500  # noqa: PLR2004 - RFC 9110: the server's fault
-            raise NotFetched(f"Discord answers HTTP {found.status} for it", retryable=later)
-        if found.cut:
-            raise NotFetched(f"it has more than {limit:,} bytes")
-        for start in range(0, len(found.body), _PIECE):
-            yield found.body[start : start + _PIECE]
+        return downloads.pieces(self._http, Request("GET", url), bounds, _expect, trusted=own)
 
-    def _address(self, file: RemoteFile) -> str:
+    def _address(self, file: RemoteFile, bounds: Bounds) -> str:
         channel, message = (str(file.handle.get(name, "")) for name in ("channel", "message"))
         if not is_id(channel) or not is_id(message):
             raise NotFetched("what is known of it is no message of Discord's")
         try:
-            answer = self._client.call("GET", f"/channels/{channel}/messages/{message}")
+            bounds.left()
+            path = f"/channels/{channel}/messages/{message}"
+            answer = self._client.call("GET", path, interrupt=bounds.interrupt)
         except (Refused, Lost) as error:
             told = refusals.not_done(error)
             raise NotFetched(
@@ -69,3 +57,13 @@ class Files:
         if found is None:
             raise NotFetched("it is not at its message any more")
         return found
+
+
+def _expect(head: Head) -> None:
+    """Raise NotFetched for an answer that is not the file."""
+    if head.status != _OK:
+        raise NotFetched(
+            f"Discord answers HTTP {head.status} for it",
+            retryable=head.status == refusals.TOO_MANY or head.status >= _SERVER_FAULT,
+            retry_after=seconds_of(head.headers),
+        )

@@ -9,9 +9,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -23,10 +22,7 @@ from habakkuk.channels.discord.refusals import MAY_NOT_READ, UNKNOWN_BOT
 from habakkuk.core.aio import PORTAL
 from habakkuk.core.errors import ChannelError
 from habakkuk.core.interrupt import Interrupt
-from habakkuk.core.lines import trusted_certificates
-
-if TYPE_CHECKING:
-    import ssl
+from habakkuk.core.trust import trusted
 
 # Why Discord closes a line for good (its reference, "Gateway Close Event Codes").
 _CLOSED = {
@@ -103,7 +99,7 @@ class _Client(discord.Client):
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False
         super().__init__(
             intents=_intents(place),
-            connector=aiohttp.TCPConnector(limit=0, ssl=_trust()),
+            connector=aiohttp.TCPConnector(limit=0, ssl=trusted("discord")),
             enable_debug_events=True,
             max_messages=None,
             chunk_guilds_at_startup=False,
@@ -146,12 +142,6 @@ def _intents(place: Place) -> discord.Intents:
     intents.guilds = intents.guild_messages = intents.dm_messages = True
     intents.message_content = place.message_content
     return intents
-
-
-@cache
-def _trust() -> ssl.SSLContext:
-    """Read the certificates that all of the house trusts, once: it takes 0.1 s."""
-    return trusted_certificates()
 
 
 def _failure(error: BaseException) -> BaseException:

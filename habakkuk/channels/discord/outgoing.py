@@ -8,9 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
+from pydantic import BaseModel, ValidationError
 
 from habakkuk.channels.contract import NotSent
 from habakkuk.channels.discord.client import Body
+from habakkuk.channels.discord.wire import Message
 from habakkuk.channels.messages import Button, OutboundFile, OutboundMessage, Poll
 from habakkuk.core.text import shorten
 
@@ -20,12 +22,27 @@ NO_LOOKS = 1 << 2
 ONLY_YOU = 1 << 6
 SILENT = 1 << 12
 _LONGEST_NONCE = 25
+# Of a description, which has at most 1,024 characters.
+_LONGEST_NAME = 900
 _ROW, _BUTTON, _SECONDARY = 1, 2, 2
 _PER_ROW, _MOST_ROWS = 5, 5
 _LONGEST_LABEL = 80
 _POLL_HOURS = 24
 _LONGEST_QUESTION, _LONGEST_OPTION, _MOST_OPTIONS = 300, 55, 10
 _FILE_SECONDS = 60.0
+
+
+class _Media(BaseModel):
+    text: str = ""
+
+
+class _Choice(BaseModel):
+    poll_media: _Media = _Media()
+
+
+class _Poll(BaseModel):
+    question: _Media = _Media()
+    answers: list[_Choice] = []
 
 
 def nonce(key: str) -> str:
@@ -54,8 +71,38 @@ def write_message(message: OutboundMessage, shown: str, flags: int) -> dict[str,
     if message.poll is not None:
         asked["poll"] = _poll(message.poll)
     if message.file is not None:
-        asked["attachments"] = [{"id": 0, "filename": _file_name(message.file)}]
+        asked["attachments"] = [
+            {
+                "id": 0,
+                "filename": _file_name(message.file),
+                "description": _description(message.file, message.key),
+            }
+        ]
     return asked
+
+
+def is_same(sent: Message, asked: Mapping[str, Any]) -> bool:
+    """Say whether a message is the one that was asked for, by its words, files, poll and place."""
+    reference = sent.message_reference.message_id if sent.message_reference else None
+    wanted = asked.get("message_reference", {}).get("message_id")
+    # Discord takes the blanks around a text away, and may change the names of files: these are
+    # known by the key in what is said of them.
+    described = [one.get("description") for one in asked.get("attachments", [])]
+    return (
+        sent.content.strip() == asked["content"].strip()
+        and reference == wanted
+        and [one.description for one in sent.attachments] == described
+        and _put(sent.poll) == _put(asked.get("poll"))
+    )
+
+
+def _put(poll: object) -> tuple[str, ...]:
+    """Return the texts of a poll, which may be an older one's; of none nothing."""
+    try:
+        read = _Poll.model_validate(poll or {})
+    except ValidationError:
+        return ("",)
+    return (read.question.text, *(one.poll_media.text for one in read.answers)) if poll else ()
 
 
 def body(asked: Mapping[str, Any], file: OutboundFile | None) -> Body:
@@ -90,6 +137,14 @@ def _multipart(asked: Mapping[str, Any], file: OutboundFile) -> Body:
 def _kind(mime: str) -> bytes:
     plain = mime.isascii() and mime.isprintable() and "/" in mime
     return (mime if plain else "application/octet-stream").encode()
+
+
+def _description(file: OutboundFile, key: str) -> str:
+    """Return what Discord keeps beside a file: its name, and the key by which it is known again.
+
+    It is read out in the place of a picture.
+    """
+    return f"{shorten(file.name, _LONGEST_NAME)} ({nonce(key)})"
 
 
 def _file_name(file: OutboundFile) -> str:

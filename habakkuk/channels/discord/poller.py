@@ -11,6 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 from pydantic import ValidationError
@@ -19,11 +20,12 @@ from habakkuk.channels.contract import ChannelPoller, Door, Unusable, WebhookUnr
 from habakkuk.channels.discord import commands, refusals, wire
 from habakkuk.channels.discord.adapter import DiscordAdapter
 from habakkuk.channels.discord.around import Around, Channel, Guild
-from habakkuk.channels.discord.client import Answer, Lost, Refused
+from habakkuk.channels.discord.client import Answer, Refused
 from habakkuk.channels.discord.gateway import Gateway, Place
 from habakkuk.channels.discord.places import Stored
 from habakkuk.channels.messages import Event
-from habakkuk.core.errors import ChannelError, Unavailable
+from habakkuk.channels.outcomes import Lost
+from habakkuk.core.errors import ChannelError
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.log import get_logger
 
@@ -64,7 +66,11 @@ class DiscordPoller(ChannelPoller):
             raise ChannelError("what answers is not Discord", retryable=True) from None
         door.alive()
         now = answer.time or time.time()
-        stored = Stored.read(door.cursor(), me.id) or Stored.begun(me.id, now)
+        stored = Stored.read(door.cursor(), me.id)
+        if stored is None:
+            # At once: who dies before a first message is stored would begin behind it.
+            stored = Stored.begun(me.id, now)
+            self.hand_over(partial(door.pass_over, stored.written()), interrupt)
         listening = _Listening(self.adapter, door, interrupt, stored)
         settings = self.adapter.settings
         place = Place(settings.api_url, settings.gateway_url, settings.message_content)
@@ -234,14 +240,7 @@ class _Listening:
 
     def _store(self, event: Event, cursor: Mapping[str, Any] | None) -> None:
         """Hand an event over, as often as it takes."""
-        while True:
-            self._interrupt.check()
-            try:
-                self._door.take(event, cursor)
-            except Unavailable as away:
-                self._interrupt.wait(away.retry_after)
-            else:
-                return
+        ChannelPoller.hand_over(partial(self._door.take, event, cursor), self._interrupt)
 
 
 def _not_now(error: Refused | Lost) -> ChannelError:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from habakkuk.channels.contract import NotSent, OutcomeUnknown
-from habakkuk.channels.discord.client import Lost, Refused
+from habakkuk.channels.discord.client import Refused
+from habakkuk.channels.outcomes import Lost
 from habakkuk.core.errors import ChannelError
 
 NO_TOKEN = 401
@@ -46,7 +47,7 @@ _ADVICE = {
 def failure(error: Refused | Lost) -> ChannelError:
     """Return what a failed send means."""
     if isinstance(error, Lost):
-        return OutcomeUnknown(error.why) if error.sent else NotSent(error.why, retryable=True)
+        return error.of_send()
     if error.status >= _SERVER_FAULT:
         # Discord fails before and after it has stored a message, and does not say which.
         return OutcomeUnknown(said(error), retry_after=error.retry_after)
@@ -56,7 +57,7 @@ def failure(error: Refused | Lost) -> ChannelError:
 def not_done(error: Refused | Lost) -> NotSent:
     """Return what a failed call means that may as well be made twice."""
     if isinstance(error, Lost):
-        return NotSent(error.why, retryable=True)
+        return error.of_call()
     later = error.status in _LATER or error.status >= _SERVER_FAULT
     return NotSent(said(error), retryable=later, retry_after=error.retry_after)
 
@@ -68,5 +69,5 @@ def said(refused: Refused) -> str:
     if refused.status == TOO_MANY:
         return "Discord asks to be left alone for a while"
     advice = _ADVICE.get(refused.code)
-    told = f"Discord refuses: {refused.description}"
+    told = f"Discord refuses: {refused.words}"
     return f"{told} ({advice})" if advice else told

@@ -69,6 +69,7 @@ class User(_Part):
 class _Attachment(_Part):
     id: str
     filename: str = ""
+    description: str | None = None
     content_type: str | None = None
     size: int | None = None
     url: str = ""
@@ -379,16 +380,3 @@ def sent_by(who: str, body: bytes) -> Iterator[Message]:
             continue
         if sent.author.id == who:
             yield sent
-
-
-def is_same(sent: Message, asked: Mapping[str, Any]) -> bool:
-    """Say whether a message is the one that was asked for, by its words, files and place."""
-    reference = sent.message_reference.message_id if sent.message_reference else None
-    wanted = asked.get("message_reference", {}).get("message_id")
-    # Discord takes the blanks around a text away, and may change the names of files.
-    return (
-        sent.content.strip() == asked["content"].strip()
-        and reference == wanted
-        and len(sent.attachments) == len(asked.get("attachments", []))
-        and (sent.poll is not None) == ("poll" in asked)
-    )

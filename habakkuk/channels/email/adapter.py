@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NoReturn
 from habakkuk.channels.contract import (
     Account,
     Allowance,
+    Bounds,
     ChannelAdapter,
     Manifest,
     NotFetched,
@@ -106,20 +107,21 @@ class EmailAdapter(ChannelAdapter[EmailSettings]):
             smtp.send(line, self.settings.address, recipient, mail)
         return Receipt(known)
 
-    def fetch(self, file: RemoteFile, limit: int) -> Iterator[bytes]:
+    def fetch(self, file: RemoteFile, bounds: Bounds) -> Iterator[bytes]:
         """Yield a file out of a mail that still lies in the mailbox."""
-        left = limit
+        left = bounds.limit
         try:
-            for piece in self._file(file.handle):
+            for piece in self._file(file.handle, bounds):
                 left -= len(piece)
-                yield piece if left >= 0 else _beyond(limit)
+                yield piece if left >= 0 else _beyond(bounds.limit)
+                bounds.left()
         except NotFetched:
             raise
         except ChannelError as error:
             raise NotFetched(str(error), retryable=error.retryable) from error
 
-    def _file(self, handle: Mapping[str, Any]) -> Iterator[bytes]:
-        with imap.opened(self.settings, self.password, Interrupt()) as box:
+    def _file(self, handle: Mapping[str, Any], bounds: Bounds) -> Iterator[bytes]:
+        with imap.opened(self.settings, self.password, bounds.interrupt) as box:
             if box.validity != handle["validity"]:
                 raise NotFetched("the mailbox was made anew, and the mail is not found in it")
             pieces = _pieces(box, int(handle["uid"]), str(handle["part"]))

@@ -12,13 +12,13 @@ from email.parser import BytesHeaderParser
 from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
-from habakkuk.channels.contract import Door, WebhookUnreadable
+from habakkuk.channels.contract import ChannelPoller, Door, WebhookUnreadable
 from habakkuk.channels.email.fetched import Head
 from habakkuk.channels.email.imap import Mailbox, Refused
 from habakkuk.channels.email.place import MOST_ASIDE, Stand
 from habakkuk.channels.email.reading import LONGEST_HEAD
 from habakkuk.channels.email.wire import Place, Reader
-from habakkuk.core.errors import ChannelError, Unavailable
+from habakkuk.core.errors import ChannelError
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.log import get_logger
 
@@ -179,13 +179,7 @@ class Fetching:
         self._stored = place
 
     def _done(self, work: Callable[[], _T]) -> _T:
-        """Have the house do something, as often as it takes."""
-        while True:
-            self._interrupt.check()
-            try:
-                return work()
-            except Unavailable as away:
-                self._interrupt.wait(away.retry_after)
+        return ChannelPoller.hand_over(work, self._interrupt)
 
 
 def _is_since(head: Head, moment: float) -> bool:

@@ -23,10 +23,10 @@ from imap_tools.mailbox import BaseMailBox
 from habakkuk.channels.contract import Unusable
 from habakkuk.channels.email.fetched import Head, read_heads, read_literal
 from habakkuk.channels.email.manifest import EmailSettings, Tls
-from habakkuk.channels.email.trust import trusted
 from habakkuk.core.errors import ChannelError
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.lines import Plug
+from habakkuk.core.trust import trusted
 
 # A stop waits for a line that is only being opened.
 _CONNECT_SECONDS = 8.0
@@ -170,9 +170,9 @@ def opened(settings: EmailSettings, password: str, interrupt: Interrupt) -> Iter
 def _connected(settings: EmailSettings) -> BaseMailBox:
     host, port = settings.imap_host, settings.imap_port
     if settings.imap_tls is Tls.TLS:
-        return MailBox(host, port, _CONNECT_SECONDS, ssl_context=trusted())
+        return MailBox(host, port, _CONNECT_SECONDS, ssl_context=trusted("mail"))
     if settings.imap_tls is Tls.STARTTLS:
-        return MailBoxStartTls(host, port, _CONNECT_SECONDS, ssl_context=trusted())
+        return MailBoxStartTls(host, port, _CONNECT_SECONDS, ssl_context=trusted("mail"))
     return MailBoxUnencrypted(host, port, _CONNECT_SECONDS)
 
 

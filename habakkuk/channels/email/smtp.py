@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 
 from habakkuk.channels.contract import NotSent, OutcomeUnknown
 from habakkuk.channels.email.manifest import EmailSettings, Tls
-from habakkuk.channels.email.trust import trusted
+from habakkuk.core.trust import trusted
 
 _CONNECT_SECONDS = 10.0
 _ANSWER_SECONDS = 20.0
@@ -34,7 +34,7 @@ def opened(settings: EmailSettings, password: str) -> Iterator[smtplib.SMTP]:
     try:
         with _refusing("the server that sends mail"):
             if settings.smtp_tls is Tls.STARTTLS:
-                line.starttls(context=trusted())
+                line.starttls(context=trusted("mail"))
             line.login(settings.user, password)
         yield line
     finally:
@@ -82,7 +82,7 @@ def _connected(settings: EmailSettings) -> smtplib.SMTP:
     host, port = settings.smtp_host, settings.smtp_port
     if settings.smtp_tls is Tls.TLS:
         line: smtplib.SMTP = smtplib.SMTP_SSL(
-            host, port, name, timeout=_CONNECT_SECONDS, context=trusted()
+            host, port, name, timeout=_CONNECT_SECONDS, context=trusted("mail")
         )
     else:
         line = smtplib.SMTP(host, port, name, timeout=_CONNECT_SECONDS)

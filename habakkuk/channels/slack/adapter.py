@@ -10,6 +10,7 @@ from typing import Any, ClassVar, TypeVar
 
 from habakkuk.channels.contract import (
     Account,
+    Bounds,
     ChannelAdapter,
     Manifest,
     NotSent,
@@ -27,10 +28,13 @@ from habakkuk.channels.messages import (
     RemoteFile,
     Reply,
 )
+from habakkuk.channels.outcomes import Lost
 from habakkuk.channels.slack import bodies, failures, files, signature, slash, tokens, wire
-from habakkuk.channels.slack.client import Client, Lost, Refused, part
+from habakkuk.channels.slack.client import Client, Refused, part
 from habakkuk.channels.slack.format import (
+    LONGEST_TEXT,
     blocks,
+    fallback,
     notice,
     notification,
     plain_blocks,
@@ -157,10 +161,10 @@ class SlackAdapter(ChannelAdapter[SlackSettings]):
             )
         )
 
-    def fetch(self, file: RemoteFile, limit: int) -> Iterator[bytes]:
+    def fetch(self, file: RemoteFile, bounds: Bounds) -> Iterator[bytes]:
         """Yield a file, as Slack has it now."""
         workspace = self.workspaces.of(str(file.handle.get("team", "")))
-        return files.fetch(workspace.client, file, limit)
+        return files.fetch(workspace.client, file, bounds)
 
     def react(
         self, chat: str, message: str, reaction: Reaction | None, before: Reaction | None
@@ -242,9 +246,9 @@ def _forms(message: OutboundMessage) -> list[Mapping[str, Any]]:
     told = notification(message.text)
     forms: list[Mapping[str, Any]] = [
         {"text": told, "blocks": blocks(message.text, buttons)},
-        {"text": escaped(message.text) or told},
+        {"text": fallback(message.text) or told},
     ]
-    if buttons:
+    if buttons or len(escaped(message.text)) > LONGEST_TEXT:
         forms.insert(1, {"text": told, "blocks": plain_blocks(message.text, buttons)})
     return forms
 

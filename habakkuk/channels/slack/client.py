@@ -8,16 +8,19 @@ answers, and every failure becomes one of the two below, which tell what is know
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 from urllib.request import Request as SdkRequest
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from slack_sdk import WebClient
 
-from habakkuk.core.errors import HabakkukError
-from habakkuk.core.http import Fetched, HttpFailed, HttpRefused, Limits, Request
+from habakkuk.channels import downloads, outcomes
+from habakkuk.channels.contract import Bounds, NotFetched
+from habakkuk.channels.outcomes import Lost
+from habakkuk.core.http import Fetched, Head, HttpFailed, HttpRefused, Limits, Request
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.outside import OutsideHttp
 from habakkuk.core.retry_after import seconds_of
@@ -27,35 +30,23 @@ _CALL = Limits(seconds=6.0, max_bytes=8_000_000)
 # Files are sent and fetched in jobs of their own, and take their time.
 _FILE_SECONDS = 120.0
 _OK = 200
-_LONGEST_CODE = 200
 # Where Slack keeps files: https://docs.slack.dev/changelog/2024-07-24-updated-file-domains names
 # files.slack.com, workspaces have their own host, and governments another domain.
 _SLACK_DOMAINS = (".slack.com", ".slack-gov.com")
+_LINE_OF = {"https": "wss", "http": "ws"}
 _DEFAULT_API = "https://slack.com/api/"
 
 
-class Refused(HabakkukError):
+class Refused(outcomes.Refused):
     """Slack answered, and did not do it. `code` is its own word for why, or `HTTP 404`."""
 
     def __init__(
         self, status: int, code: str, retry_after: float | None = None, needed: str = ""
     ) -> None:
         """Keep what Slack says; `needed` is the scope that the token lacks."""
-        self.status = status
-        self.code = code[:_LONGEST_CODE]
-        self.retry_after = retry_after
+        super().__init__(status, code, retry_after)
+        self.code = self.words
         self.needed = needed
-        super().__init__(self.code)
-
-
-class Lost(HabakkukError):
-    """No usable answer came. `sent`: the request may have arrived."""
-
-    def __init__(self, why: str, *, sent: bool) -> None:
-        """Keep what is known of the request."""
-        super().__init__(why)
-        self.why = why
-        self.sent = sent
 
 
 class _Answer(BaseModel):
@@ -81,25 +72,38 @@ class Client(WebClient):
         super().__init__(token=token, base_url=api_url, logger=quiet_logger(), retry_handlers=[])
         self.proxy = None
         self._http = http
+        self._limits = _CALL
+        # Nobody trips it: a stop of this process does not cut what is being sent.
+        self._interrupt = Interrupt()
         self._own = api_url != _DEFAULT_API
         self._api = urlsplit(self.base_url)
 
     def _perform_urllib_http_request_internal(self, url: str, req: SdkRequest) -> dict[str, Any]:
         """Send what the SDK made; return the answer as it reads it. Raises Refused and Lost."""
         body = req.data if isinstance(req.data, bytes) else b""
-        answer = self._call(Request("POST", url, body, dict(req.header_items())), _CALL)
+        answer = self._call(Request("POST", url, body, dict(req.header_items())), self._limits)
         _check(answer)
         text = answer.body.decode("utf-8", "replace")
         return {"status": answer.status, "headers": dict(answer.headers), "body": text}
 
-    def fetch(self, url: str, limit: int) -> Fetched:
-        """GET a file with the token, at most `limit` bytes. Raises Refused and Lost."""
-        if not self.is_slacks(url):
-            raise Refused(0, "the file does not lie at Slack")
-        headers = {"authorization": f"Bearer {self.token}"}
-        return self._call(Request("GET", url, b"", headers), Limits(_FILE_SECONDS, limit))
+    def within(self, bounds: Bounds) -> Client:
+        """Return one whose calls end when fetching a file has to."""
+        made = Client(self.token or "", self.base_url, self._http)
+        made._interrupt, made._limits = (
+            bounds.interrupt,
+            replace(_CALL, seconds=min(_CALL.seconds, bounds.left())),
+        )
+        return made
 
-    def upload(self, url: str, body: bytes) -> None:
+    def pieces(self, url: str, bounds: Bounds, expect: Callable[[Head], None]) -> Iterator[bytes]:
+        """GET a file with the token, piece by piece. Raises NotFetched."""
+        if not self.is_slacks(url):
+            raise NotFetched("the file does not lie at Slack")
+        request = Request("GET", url, b"", {"authorization": f"Bearer {self.token}"})
+        bounds = replace(bounds, seconds=_FILE_SECONDS)
+        return downloads.pieces(self._http, request, bounds, expect, trusted=self._is_trusted(url))
+
+    def upload(self, url: str, body: BinaryIO) -> None:
         """POST a file to where Slack wants it; no token goes along. Raises Refused and Lost."""
         if not self.is_slacks(url):
             raise Refused(0, "the upload does not go to Slack")
@@ -120,17 +124,31 @@ class Client(WebClient):
         host = f".{found.hostname or ''}"
         return found.scheme == "https" and port is None and host.endswith(_SLACK_DOMAINS)
 
+    def is_slacks_line(self, url: str) -> bool:
+        """Say the same of a websocket's address; a server of one's own may have another port."""
+        try:
+            found = urlsplit(url)
+            port = found.port
+        except ValueError:
+            return False
+        if self._own and found.hostname == self._api.hostname:
+            return found.scheme == _LINE_OF.get(self._api.scheme)
+        host = f".{found.hostname or ''}"
+        return found.scheme == "wss" and port is None and host.endswith(_SLACK_DOMAINS)
+
     @property
     def _origin(self) -> tuple[str, str | None, int | None]:
         return self._api.scheme, self._api.hostname, self._api.port
 
+    def _is_trusted(self, url: str) -> bool:
+        """Whether the operator named this server; it may be on a network of their own."""
+        place = urlsplit(url)
+        return self._own and (place.scheme, place.hostname, place.port) == self._origin
+
     def _call(self, request: Request, limits: Limits) -> Fetched:
-        place = urlsplit(request.url)
-        # The operator named this server; it may be on a network of their own.
-        trusted = self._own and (place.scheme, place.hostname, place.port) == self._origin
+        trusted = self._is_trusted(request.url)
         try:
-            # A stop of this process does not cut what is being sent.
-            return self._http.call(request, limits, Interrupt(), trusted=trusted)
+            return self._http.call(request, limits, self._interrupt, trusted=trusted)
         except HttpRefused as error:
             raise Refused(0, str(error)) from None
         except HttpFailed as error:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from habakkuk.channels.contract import NotSent, OutcomeUnknown
-from habakkuk.channels.slack.client import Lost, Refused
+from habakkuk.channels.outcomes import Lost
+from habakkuk.channels.slack.client import Refused
 from habakkuk.core.errors import ChannelError
 
 # What a message without formatting would not be refused for.
@@ -63,7 +64,7 @@ _LATER_CODES = frozenset(
 )
 # "It's possible some aspect of the operation succeeded before the error was raised."
 _UNKNOWN_CODES = frozenset({"internal_error", "fatal_error"})
-_LATER = (408, 425, 429, 500, 503)
+LATER = (408, 425, 429, 500, 503)
 # What a proxy says when it lost Slack in between.
 _UNKNOWN = (502, 504)
 
@@ -71,7 +72,7 @@ _UNKNOWN = (502, 504)
 def of_send(error: Refused | Lost) -> ChannelError:
     """Return what a failed send means."""
     if isinstance(error, Lost):
-        return OutcomeUnknown(error.why) if error.sent else NotSent(error.why, retryable=True)
+        return error.of_send()
     if error.status in _UNKNOWN or error.code in _UNKNOWN_CODES:
         return OutcomeUnknown(said(error), retry_after=error.retry_after)
     return NotSent(said(error), retryable=_passes(error), retry_after=error.retry_after)
@@ -80,7 +81,7 @@ def of_send(error: Refused | Lost) -> ChannelError:
 def of_call(error: Refused | Lost) -> NotSent:
     """Return what the failure of something means that can be done twice."""
     if isinstance(error, Lost):
-        return NotSent(error.why, retryable=True)
+        return error.of_call()
     passes = _passes(error) or error.status in _UNKNOWN or error.code in _UNKNOWN_CODES
     return NotSent(said(error), retryable=passes, retry_after=error.retry_after)
 
@@ -93,4 +94,4 @@ def said(refused: Refused) -> str:
 
 
 def _passes(refused: Refused) -> bool:
-    return refused.code in _LATER_CODES or refused.status in _LATER
+    return refused.code in _LATER_CODES or refused.status in LATER

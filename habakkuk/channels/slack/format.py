@@ -23,6 +23,8 @@ _Span = tuple[int, int]
 # actions block's elements, a button's text and value.
 _SECTION, _MOST_BLOCKS, _ROW = 3000, 50, 25
 _LABEL, _VALUE = 75, 2000
+# https://docs.slack.dev/reference/methods/chat.postMessage: beyond it Slack cuts a text anywhere.
+LONGEST_TEXT, _CUT = 40_000, "…"
 # What phones show of a message that has blocks.
 _NOTIFIED = 300
 _OPENING = re.compile(rb"<(?=[@!#/?A-Za-z])")
@@ -77,6 +79,20 @@ def notice(text: str) -> Block:
 def notification(markdown: str) -> str:
     """Return what phones show of a message; nobody is called by it."""
     return mrkdwn.escaped(shorten(markdown.strip(), _NOTIFIED)) or "\u200b"
+
+
+def fallback(markdown: str) -> str:
+    """Return a message's text for when Slack takes no blocks; cut where it is too long as sent."""
+    told = mrkdwn.escaped(markdown)
+    if len(told) <= LONGEST_TEXT:
+        return told
+    kept, room = 0, LONGEST_TEXT - len(_CUT)
+    for character in markdown:
+        room -= len(mrkdwn.escaped(character))
+        if room < 0:
+            break
+        kept += 1
+    return mrkdwn.escaped(markdown[:kept]) + _CUT
 
 
 def _actions(buttons: Sequence[Button]) -> list[Block]:

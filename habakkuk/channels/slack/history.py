@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from habakkuk.channels.messages import OutboundMessage
+from habakkuk.channels.slack import files
 from habakkuk.channels.slack.client import Client, part
 
 Message = Mapping[str, Any]
 # A delivery is repeated for a day at most.
 _OLDEST_SECONDS = 86_400.0 + 3600.0
 _AHEAD_SECONDS = 3600.0
-# So many are looked through, newest first in a channel, and then it counts as not there.
+# So many are looked through for one message, newest first in a channel; then it counts as not
+# there. So many are read of what was missed, too, oldest first.
 _PAGE, _PAGES = 200, 5
+
+
+@dataclass(frozen=True)
+class Past:
+    """What was written in a chat, oldest first; `whole`: there was no more."""
+
+    messages: Sequence[Message]
+    whole: bool
 
 
 class History:
@@ -27,7 +38,7 @@ class History:
     def find(self, message: OutboundMessage, event: str) -> Message | None:
         """Return a message that was sent, by its key in the metadata of `event`.
 
-        A file has none: it is known by its name and its size, and that a bot sent it.
+        A file has none: it is known by what its key has made of its name, and that a bot sent it.
         """
         for found in self._messages(message.chat, message.thread):
             if _is_of(found, message, event):
@@ -39,21 +50,27 @@ class History:
         data = self._page(chat, thread, latest=ts, oldest=ts, inclusive=True, limit=2)
         return next((one for one in _listed(data) if one.get("ts") == ts), None)
 
-    def since(self, chat: str, oldest: str) -> list[Message]:
-        """Return what was written in a chat after a time stamp, oldest first; the first page."""
-        found = _listed(self._page(chat, "", oldest=oldest, limit=_PAGE))
-        return sorted(found, key=lambda one: str(one.get("ts", "")))
+    def since(self, chat: str, oldest: str) -> Past:
+        """Return what was written in a chat after a time stamp, as far as it is looked through."""
+        # Without an end Slack begins with the oldest, and each page goes on from there.
+        pages = list(self._pages(chat, "", oldest=oldest))
+        found = [one for page in pages for one in _listed(page)]
+        whole = not _following(pages[-1])
+        return Past(sorted(found, key=lambda one: str(one.get("ts", ""))), whole=whole)
 
     def _messages(self, chat: str, thread: str) -> Iterator[Message]:
-        cursor, now = None, time.time()
-        # Without an end Slack begins with the oldest; its clock may be ahead of ours.
+        now = time.time()
+        # With an end Slack begins with the newest; its clock may be ahead of ours.
         span = {"oldest": f"{now - _OLDEST_SECONDS:.6f}", "latest": f"{now + _AHEAD_SECONDS:.6f}"}
+        for page in self._pages(chat, thread, **span, include_all_metadata=True):
+            yield from _listed(page)
+
+    def _pages(self, chat: str, thread: str, **asked: Any) -> Iterator[object]:
+        cursor = None
         for _ in range(_PAGES):
-            data = self._page(
-                chat, thread, **span, limit=_PAGE, cursor=cursor, include_all_metadata=True
-            )
-            yield from _listed(data)
-            cursor = part(data, "response_metadata").get("next_cursor")
+            data = self._page(chat, thread, **asked, limit=_PAGE, cursor=cursor)
+            yield data
+            cursor = _following(data)
             if not cursor:
                 return
 
@@ -61,6 +78,11 @@ class History:
         if thread:
             return self._client.conversations_replies(channel=chat, ts=thread, **asked).data
         return self._client.conversations_history(channel=chat, **asked).data
+
+
+def _following(data: object) -> object:
+    """Return what the next page is asked for with, nothing where there is none."""
+    return part(data, "response_metadata").get("next_cursor")
 
 
 def _listed(data: object) -> list[Message]:
@@ -73,7 +95,7 @@ def _is_of(found: Message, message: OutboundMessage, event: str) -> bool:
         told = part(found, "metadata")
         key = part(told, "event_payload").get("key")
         return told.get("event_type") == event and key == message.key
-    files = found.get("files")
-    wanted = (message.file.name, message.file.size)
-    held = [(one.get("name"), one.get("size")) for one in files or [] if isinstance(one, Mapping)]
-    return wanted in held and found.get("bot_id") is not None
+    held = found.get("files")
+    names = [str(one.get("name")) for one in held or [] if isinstance(one, Mapping)]
+    marked = any(files.mark(message.key) in name for name in names)
+    return marked and found.get("bot_id") is not None

@@ -11,8 +11,9 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from habakkuk.channels.outcomes import Lost
 from habakkuk.channels.slack import failures, mrkdwn
-from habakkuk.channels.slack.client import Client, Lost, Refused, part
+from habakkuk.channels.slack.client import Client, Refused, part
 from habakkuk.core.errors import ChannelError
 
 _T = TypeVar("_T")

@@ -20,7 +20,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from habakkuk.channels.slack.client import Client, part, quiet_logger
 from habakkuk.core.errors import ChannelError
-from habakkuk.core.lines import trusted_certificates
+from habakkuk.core.trust import trusted
 
 _OPEN_SECONDS = 5.0
 # Slack pings, too; ours tell that the line is alive while nothing is written.
@@ -39,7 +39,7 @@ class Line(BaseSocketModeClient):
     def __init__(self, app_token: str, client: Client) -> None:
         """Connect to nothing yet."""
         self.app_token = app_token
-        self.web_client = client
+        self.web_client: Client = client
         self._now: ClientConnection | None = None
         self._before: ClientConnection | None = None
         self._read: ClientConnection | None = None
@@ -47,9 +47,13 @@ class Line(BaseSocketModeClient):
 
     def issue_new_wss_url(self) -> str:
         """Ask for the address of a new line. Raises Refused and Lost; it is never waited here."""
-        url = part(self.web_client.apps_connections_open(app_token=self.app_token).data).get("url")
+        client = self.web_client
+        url = part(client.apps_connections_open(app_token=self.app_token).data).get("url")
         if not isinstance(url, str):
             raise ChannelError("Slack names no address for the line", retryable=True)
+        # What is said on the line is what people write, and who holds it speaks for the app.
+        if not client.is_slacks_line(url):
+            raise ChannelError("the address for the line does not lead to Slack", retryable=True)
         return url
 
     def is_connected(self) -> bool:
@@ -62,7 +66,7 @@ class Line(BaseSocketModeClient):
         try:
             opened = connect(
                 url,
-                ssl=trusted_certificates() if url.startswith("wss:") else None,
+                ssl=trusted("slack") if url.startswith("wss:") else None,
                 proxy=None,
                 # To have it at once: lines overlap, so none is the block of a `with`.
                 legacy=True,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from slack_bolt import App, BoltRequest, BoltResponse
@@ -20,12 +21,13 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 
 from habakkuk.channels.contract import ChannelPoller, Door, Unusable, WebhookUnreadable
 from habakkuk.channels.messages import Event
+from habakkuk.channels.outcomes import Lost
 from habakkuk.channels.slack import failures, wire
 from habakkuk.channels.slack.adapter import SlackAdapter
-from habakkuk.channels.slack.client import Client, Lost, Refused, quiet_logger
+from habakkuk.channels.slack.client import Client, Refused, quiet_logger
 from habakkuk.channels.slack.line import Line
 from habakkuk.channels.slack.places import Places
-from habakkuk.core.errors import ChannelError, Unavailable
+from habakkuk.core.errors import ChannelError
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.log import get_logger
 
@@ -105,7 +107,9 @@ class _Listening:
                 # What comes now matters more; a scope may be missing, or the chat gone.
                 _log.warning("a chat cannot be read back", reason=str(failures.of_call(error)))
                 continue
-            self._taking.past(workspace.knowledge.team(), channel, missed)
+            self._taking.past(workspace.knowledge.team(), channel, missed.messages)
+            if not missed.whole:
+                _log.warning("more was written in a chat than is read back", chat=chat)
             self._door.alive()
 
     def run(self) -> None:
@@ -186,11 +190,4 @@ class _Taking(Middleware):
     def _store(self, event: Event) -> None:
         """Hand an event over, as often as it takes."""
         cursor = self._places.passed(event)
-        while True:
-            self._interrupt.check()
-            try:
-                self._door.take(event, cursor)
-            except Unavailable as away:
-                self._interrupt.wait(away.retry_after)
-            else:
-                return
+        ChannelPoller.hand_over(partial(self._door.take, event, cursor), self._interrupt)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import hmac
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, ClassVar
 
 from telegram import BotCommand, ReactionTypeEmoji
 
+from habakkuk.channels import downloads
 from habakkuk.channels.contract import (
     Account,
+    Bounds,
     ChannelAdapter,
     Manifest,
     NotFetched,
@@ -36,13 +39,16 @@ from habakkuk.channels.telegram.format import render, shown_length
 from habakkuk.channels.telegram.manifest import MANIFEST, TelegramSettings
 from habakkuk.channels.telegram.outgoing import Asked
 from habakkuk.core.errors import ChannelError, ConfigurationError
+from habakkuk.core.http import Head, Request
 from habakkuk.core.outside import OutsideHttp
+from habakkuk.core.retry_after import seconds_of
 from habakkuk.core.text import shorten, size_text
 
 _TOKEN = re.compile(r"([0-9]{1,20}):[A-Za-z0-9_-]{3,200}")
 _SECRET = re.compile(r"[A-Za-z0-9_-]{1,256}")
 _SECRET_HEADER = "x-telegram-bot-api-secret-token"  # noqa: S105 - a header's name
-_NO_TOKEN = (401, 404)
+_OK, _NOT_FOUND = 200, 404
+_NO_TOKEN = (401, _NOT_FOUND)
 _TOO_MANY = 429
 # What says that nothing was done with it: a later try can succeed.
 _LATER = (408, 425, _TOO_MANY, 500, 503)
@@ -58,12 +64,11 @@ _SETTLED = (
     "message to delete not found",
     "query is too old",
 )
-_DOWNLOAD_SECONDS = 60.0
 _UPLOAD_SECONDS = 120.0
 # https://core.telegram.org/bots/api#getfile: what bots can download; a server of one's own that
 # runs with --local has no such limit, but hands out paths on its own disk.
 _LARGEST_FETCHED = 20_000_000
-# Far less than what such a server takes: a file is held in memory while it is sent.
+# Far less than what such a server takes: a send may not take longer than its deadline.
 _LARGEST_OWN = 100_000_000
 # https://core.telegram.org/bots/api#setmycommands and #botcommand
 _MOST_COMMANDS, _LONGEST_HELP = 100, 256
@@ -144,8 +149,13 @@ class TelegramAdapter(ChannelAdapter[TelegramSettings]):
 
         A picture that it refuses as a photo goes as a file.
         """
-        asked = outgoing.asked(message, self.limit, previews=self.settings.link_previews)
-        seconds = _UPLOAD_SECONDS if message.file is not None else None
+        # A file is read while it is sent, and stays open until then.
+        with ExitStack() as opened:
+            previews = self.settings.link_previews
+            asked = outgoing.asked(message, self.limit, opened, previews=previews)
+            return self._sent_somehow(asked, _UPLOAD_SECONDS if message.file is not None else None)
+
+    def _sent_somehow(self, asked: Asked, seconds: float | None) -> Receipt:
         for _ in range(_MOST_TRIES):
             try:
                 return self._sent(asked, seconds)
@@ -179,7 +189,7 @@ class TelegramAdapter(ChannelAdapter[TelegramSettings]):
     def draft(self, chat: str, thread: str, reply_to: str | None, text: str) -> str:
         """Send a message that rings nowhere."""
         message = OutboundMessage("", chat, thread, text, "", reply_to)
-        asked = outgoing.asked(message, self.limit, previews=False)
+        asked = outgoing.asked(message, self.limit, ExitStack(), previews=False)
         quiet = replace(asked, arguments={**asked.arguments, "disable_notification": True})
         try:
             return self._sent(quiet, None).id or ""
@@ -205,13 +215,12 @@ class TelegramAdapter(ChannelAdapter[TelegramSettings]):
         if number is not None:
             self._settled(lambda bot: bot.delete_message(chat, number))
 
-    def fetch(self, file: RemoteFile, limit: int) -> Iterator[bytes]:
+    def fetch(self, file: RemoteFile, bounds: Bounds) -> Iterator[bytes]:
         """Download a file; the public API hands out 20 MB at most."""
-        most = min(limit, _LARGEST_FETCHED)
-        if (file.size or 0) > most:
-            raise NotFetched(_TOO_LARGE.format(most=size_text(most)))
+        bounds = replace(bounds, limit=min(bounds.limit, _LARGEST_FETCHED))
+        _expect_size(file.size, bounds.limit)
         try:
-            data = self.client.download(media.file_id(file), most, _DOWNLOAD_SECONDS)
+            url, size = self.client.place(media.file_id(file), bounds)
         except Refused as refused:
             # It says "file is too big" of one whose size it did not tell.
             later = refused.status in _LATER
@@ -220,9 +229,9 @@ class TelegramAdapter(ChannelAdapter[TelegramSettings]):
             ) from None
         except Lost as lost:
             raise NotFetched(lost.why, retryable=True) from None
-        if data is None:
-            raise NotFetched(_TOO_LARGE.format(most=size_text(most)))
-        yield data
+        _expect_size(size, bounds.limit)
+        request = Request("GET", url)
+        return downloads.pieces(self.http, request, bounds, _expect_file, trusted=not self._public)
 
     @property
     def file_limit(self) -> int:
@@ -256,7 +265,7 @@ class TelegramAdapter(ChannelAdapter[TelegramSettings]):
         try:
             self.client.call(ask)
         except Refused as refused:
-            if not any(words in refused.description for words in _SETTLED):
+            if not any(words in refused.words for words in _SETTLED):
                 raise _unsent(refused) from None
         except Lost as lost:
             raise _unsent(lost) from None
@@ -270,6 +279,23 @@ class TelegramAdapter(ChannelAdapter[TelegramSettings]):
             seconds=seconds or CALL_SECONDS,
         )
         return Receipt(wire.message_id(sent.chat.id, sent.message_id))
+
+
+def _expect_size(size: int | None, most: int) -> None:
+    if (size or 0) > most:
+        raise NotFetched(_TOO_LARGE.format(most=size_text(most)))
+
+
+def _expect_file(head: Head) -> None:
+    if head.status == _NOT_FOUND:
+        raise NotFetched("the file is not there any more")
+    if head.status != _OK:
+        later = head.status in (*_LATER, *_UNKNOWN)
+        raise NotFetched(
+            f"Telegram answers HTTP {head.status} for it",
+            retryable=later,
+            retry_after=seconds_of(head.headers),
+        )
 
 
 def _webhook_secret(account: Account, settings: TelegramSettings) -> bytes | None:
@@ -288,9 +314,7 @@ def _webhook_secret(account: Account, settings: TelegramSettings) -> bytes | Non
 def _failure(error: Refused | Lost) -> ChannelError:
     """Return what a failed send means."""
     if isinstance(error, Lost):
-        if error.sent:
-            return OutcomeUnknown(error.why)
-        return NotSent(error.why, retryable=True)
+        return error.of_send()
     if error.status in _UNKNOWN:
         return OutcomeUnknown(_said(error), retry_after=error.retry_after)
     return NotSent(_said(error), retryable=error.status in _LATER, retry_after=error.retry_after)
@@ -306,7 +330,7 @@ def _unsent(error: Refused | Lost) -> NotSent:
 
 def _said(refused: Refused) -> str:
     if refused.status in _NO_TOKEN:
-        return f"Telegram does not know the bot's token ({refused.description})"
+        return f"Telegram does not know the bot's token ({refused.words})"
     if refused.status == _TOO_MANY:
         return "Telegram asks to be left alone for a while"
-    return f"Telegram refuses: {refused.description}"
+    return f"Telegram refuses: {refused.words}"

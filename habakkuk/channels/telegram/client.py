@@ -7,12 +7,11 @@ becomes one of the two below, which tell what is known and nothing else (securit
 from __future__ import annotations
 
 import os
-import ssl
 import threading
 import weakref
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from functools import cache
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 import orjson
 from pydantic import BaseModel, ValidationError
@@ -20,9 +19,11 @@ from telegram import Bot
 from telegram.error import NetworkError, TelegramError
 from telegram.request import HTTPXRequest
 
+from habakkuk.channels import outcomes
+from habakkuk.channels.contract import Bounds
 from habakkuk.core.aio import PORTAL
 from habakkuk.core.interrupt import Interrupt
-from habakkuk.core.lines import trusted_certificates
+from habakkuk.core.trust import trusted
 
 _T = TypeVar("_T")
 _CONNECT_SECONDS = 3.0
@@ -36,31 +37,21 @@ _HOLD_MARGIN_SECONDS = 10.0
 # What the SDK's client names failures before the first byte of a request has left.
 _BEFORE_SENDING = {"ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol"}
 _LONGEST_WAIT = 3600
-_BAD_REQUEST, _NOT_FOUND = 400, 404
-_LONGEST_DESCRIPTION = 200
+_BAD_REQUEST = 400
 
 
-class Refused(TelegramError):
+class Refused(outcomes.Refused, TelegramError):
     """Telegram answered, and did not do it. `moved_to`: the chat has this id now."""
 
     def __init__(self, status: int, description: str = "", details: _Details | None = None) -> None:
         """Keep what Telegram says."""
         details = details or _Details()
-        self.status = status
-        self.description = description[:_LONGEST_DESCRIPTION] or f"HTTP {status}"
-        self.retry_after = details.wait
+        super().__init__(status, description, details.wait)
         self.moved_to = details.migrate_to_chat_id
-        super().__init__(self.description)
 
 
-class Lost(TelegramError):
-    """No usable answer came. `sent`: the request may have arrived."""
-
-    def __init__(self, why: str, *, sent: bool) -> None:
-        """Keep what is known of the request."""
-        super().__init__(why)
-        self.why = why
-        self.sent = sent
+class Lost(outcomes.Lost, TelegramError):
+    """No usable answer came. The SDK lets its own errors alone through as they are."""
 
 
 class Client:
@@ -112,24 +103,18 @@ class Client:
         )
         return found if isinstance(found, list) else []
 
-    def download(self, file_id: str, most: int, seconds: float) -> bytes | None:
-        """Return a file's bytes, None when it has more than `most`. Raises Refused and Lost."""
-        found = self.call(lambda bot: bot.get_file(file_id))
-        if (found.file_size or 0) > most:
-            return None
+    def place(self, file_id: str, bounds: Bounds) -> tuple[str, int]:
+        """Return the address of a file, which holds the token, and its size, 0 when that is untold.
+
+        Raises Refused, Lost and Interrupted.
+        """
+        seconds = min(CALL_SECONDS, bounds.left())
+        found = self.call(lambda bot: bot.get_file(file_id), bounds.interrupt, seconds)
         path = found.file_path or ""
         if not path.startswith(self._files):
             # A server that runs with --local tells a path on its own disk.
             raise Refused(_BAD_REQUEST, "the Bot API server keeps its files to itself (--local)")
-        try:
-            data = self.call(
-                lambda bot: bot.request.retrieve(path, read_timeout=seconds), seconds=seconds
-            )
-        except Refused as refused:
-            if refused.status != _NOT_FOUND:
-                raise
-            raise Refused(_BAD_REQUEST, "the file is not there any more") from None
-        return data if len(data) <= most else None
+        return quote(path, safe=":/"), found.file_size or 0
 
     @property
     def _files(self) -> str:
@@ -192,15 +177,9 @@ class _Request(HTTPXRequest):
             raise Lost(f"{why} ({cause})", sent=sent) from None
         if status not in range(200, 300):
             raise _refused(status, payload)
-        if not _is_download(*positional, **named) and not _has_result(payload):
+        if not _has_result(payload):
             raise Lost("what answered is no Bot API", sent=True)
         return status, payload
-
-
-@cache
-def _trust() -> ssl.SSLContext:
-    """Read the certificates that all of the house trusts, once: it takes 0.1 s."""
-    return trusted_certificates()
 
 
 def _request(connections: int) -> HTTPXRequest:
@@ -211,7 +190,7 @@ def _request(connections: int) -> HTTPXRequest:
         write_timeout=_ANSWER_SECONDS,
         pool_timeout=_CONNECT_SECONDS,
         # A proxy of the environment would see the token.
-        httpx_kwargs={"trust_env": False, "verify": _trust()},
+        httpx_kwargs={"trust_env": False, "verify": trusted("telegram")},
     )
 
 
@@ -221,11 +200,6 @@ def _refused(status: int, payload: bytes) -> Refused:
     except ValidationError:
         return Refused(status)
     return Refused(status, read.description, read.parameters)
-
-
-def _is_download(_url: str = "", method: str = "", *_: Any, **__: Any) -> bool:
-    """Whether a file's bytes are the answer: the SDK fetches those alone by GET."""
-    return method == "GET"
 
 
 def _has_result(payload: bytes) -> bool:

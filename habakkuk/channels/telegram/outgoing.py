@@ -6,8 +6,9 @@ Limits: https://core.telegram.org/bots/api#sending-files, #sendphoto and #sendpo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, BinaryIO
 
 from telegram import (
     InlineKeyboardButton,
@@ -52,11 +53,11 @@ class Asked:
             return replace(self, arguments={**asked, **moved, "reply_parameters": None})
         if refused.status != _BAD_REQUEST:
             return None
-        if "entit" in refused.description.lower() and asked.get(self.entities):
+        if "entit" in refused.words.lower() and asked.get(self.entities):
             text = "caption" if self.entities == "caption_entities" else "text"
             plain = {text: self.shown.plain, self.entities: []}
             return replace(self, arguments={**asked, **plain})
-        if self.method == "send_photo" and any(word in refused.description for word in _NO_PHOTO):
+        if self.method == "send_photo" and any(word in refused.words for word in _NO_PHOTO):
             return self._as_document()
         return None
 
@@ -66,13 +67,17 @@ class Asked:
         return replace(self, method="send_document", arguments=arguments | document)
 
 
-def asked(message: OutboundMessage, limit: int, *, previews: bool) -> Asked:
-    """Return what sends a message; `previews`: links are looked at by Telegram."""
+def asked(message: OutboundMessage, limit: int, opened: ExitStack, *, previews: bool) -> Asked:
+    """Return what sends a message; `previews`: links are looked at by Telegram.
+
+    Its file is open until `opened` is closed.
+    """
     common = _common(message)
     if message.poll is not None:
         return _poll(message.poll, common)
     if message.file is not None:
-        return _file(message.file, message.text, common)
+        data = opened.enter_context(message.file.open())
+        return _file(message.file, data, message.text, common)
     shown = render(message.text, limit)
     text = {
         "text": shown.text,
@@ -92,11 +97,10 @@ def _common(message: OutboundMessage) -> dict[str, Any]:
     return made
 
 
-def _file(file: OutboundFile, said: str, common: Mapping[str, Any]) -> Asked:
+def _file(file: OutboundFile, data: BinaryIO, said: str, common: Mapping[str, Any]) -> Asked:
     shown = render(said, _LONGEST_CAPTION) if said else Formatted("", (), "")
     caption = {"caption": shown.text, "caption_entities": entities(shown)} if said else {}
-    with file.open() as data:
-        given = InputFile(data, filename=file.name)
+    given = InputFile(data, filename=file.name, read_file_handle=False)
     photo = file.mime in _PHOTOS and file.size <= _LARGEST_PHOTO
     kind = "photo" if photo else "document"
     arguments = {**common, **caption, kind: given}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from habakkuk.channels.contract import ChannelPoller, Door, Unusable, WebhookUnreadable
@@ -16,7 +17,7 @@ from habakkuk.channels.messages import Event
 from habakkuk.channels.telegram import wire
 from habakkuk.channels.telegram.adapter import TelegramAdapter
 from habakkuk.channels.telegram.client import Lost, Refused
-from habakkuk.core.errors import ChannelError, Unavailable
+from habakkuk.core.errors import ChannelError
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.log import get_logger
 
@@ -49,11 +50,11 @@ class TelegramPoller(ChannelPoller):
         except Refused as refused:
             if refused.status in _NO_TOKEN:
                 raise Unusable(
-                    f"Telegram does not know the bot's token ({refused.description}); BotFather has"
+                    f"Telegram does not know the bot's token ({refused.words}); BotFather has"
                     " the current one"
                 ) from None
             raise ChannelError(
-                f"Telegram refuses: {refused.description}",
+                f"Telegram refuses: {refused.words}",
                 retryable=True,
                 retry_after=refused.retry_after,
             ) from None
@@ -119,14 +120,7 @@ class _Fetching:
 
     def _store(self, event: Event, cursor: Mapping[str, Any]) -> None:
         """Hand an event over, as often as it takes."""
-        while True:
-            self._interrupt.check()
-            try:
-                self._door.take(event, cursor)
-            except Unavailable as away:
-                self._interrupt.wait(away.retry_after)
-            else:
-                return
+        ChannelPoller.hand_over(partial(self._door.take, event, cursor), self._interrupt)
 
     def _contest(self, refused: Refused) -> None:
         """Wait while another fetches too. Raises Unusable when that goes on."""
@@ -136,9 +130,9 @@ class _Fetching:
             # Two who fetch take the line from each other much more often than that.
             first = now
         self._conflicts = (first, now)
-        _log.warning("another fetches for this bot", reason=refused.description)
+        _log.warning("another fetches for this bot", reason=refused.words)
         if now - first >= patience:
-            raise Unusable(f"{_CONFLICT_REASON} ({refused.description})")
+            raise Unusable(f"{_CONFLICT_REASON} ({refused.words})")
         self._interrupt.wait(self._poller.conflict_wait_seconds)
 
 

@@ -46,6 +46,20 @@ _TELL = text(f"""
     )
     SELECT {WAKE}
 """)
+# With a key of its own: the chat's answers do not wait for it.
+_PUT_OFF = text(f"""
+    WITH going AS (
+        INSERT INTO deliveries (id, conversation_id, turn_id, body)
+        SELECT :id, t.conversation_id, t.id, CAST(:body AS jsonb) FROM turns t WHERE t.id = :turn_id
+        ON CONFLICT DO NOTHING RETURNING id
+    ), sending AS (
+        INSERT INTO jobs (id, kind, queue, serial_key, max_attempts, run_at)
+        SELECT g.id, 'delivery', :queue, 'd:' || g.id, {_TRIES},
+               clock_timestamp() + :wait * interval '1 s'
+        FROM going g
+    )
+    UPDATE turns SET draft = NULL WHERE id = :turn_id AND draft = :draft
+""")
 
 
 def tell(work: Work, delivery_id: str, conversation_id: str, target: Target, said: str) -> None:
@@ -55,6 +69,16 @@ def tell(work: Work, delivery_id: str, conversation_id: str, target: Target, sai
     """
     row = NewChatMessage(Author.SYSTEM, said, ChatState.SENT, ChatKind.NOTICE, target=target)
     work.execute(_TELL, id=delivery_id, conversation_id=conversation_id, **parameters(row))
+
+
+def put_off_removal(
+    work: Work, delivery_id: str, turn_id: str, target: Target, draft: str, wait: float
+) -> None:
+    """Have a message of progress taken away in `wait` seconds, by a delivery that says nothing."""
+    body = {"target": asdict(target), "text": "", "kind": "draft", "data": {"draft": draft}}
+    written = orjson.dumps(body).decode()
+    asked = {"id": delivery_id, "turn_id": turn_id, "queue": target.queue}
+    work.execute(_PUT_OFF, **asked, body=written, draft=draft, wait=wait)
 
 
 def parameters(message: NewChatMessage) -> dict[str, Any]:

@@ -15,9 +15,11 @@ from scripts.drills.people import Seen
 from scripts.drills.report import Plan, Result
 from scripts.harness.progress import Progress
 from tests.fakes import platform
-from tests.fakes.discord_server import BOT, GUILD, TOKEN, DiscordServer, Room
+from tests.fakes.discord_rooms import BOT, GUILD, Room
+from tests.fakes.discord_server import TOKEN, DiscordServer
 
 _FIRST_CHAT = 500
+_FIRST_SECONDS = 60.0
 # After how many messages something happens to the gateway's lines.
 _PAUSE_SECONDS = 0.2
 _GREETING_SECONDS, _MOST_GREETINGS = 5.0, 30
@@ -50,6 +52,9 @@ class _Discord:
         return {"DRILL_BOT": TOKEN}
 
     def write(self, chat: int, word: str, *, twice: bool) -> None:
+        if not self._written:
+            # What is written in a server before the bot was there for the first time is not read.
+            self._server.wait(lambda: self._server.gateway.identified > 0, _FIRST_SECONDS)
         self._written += 1
         # What listens needs some seconds to begin, and is to be killed many times.
         time.sleep(_PAUSE_SECONDS)

@@ -11,10 +11,10 @@ import pytest
 from habakkuk.channels.contract import Account
 from habakkuk.channels.email.adapter import EmailAdapter
 from habakkuk.channels.email.manifest import EmailSettings
-from habakkuk.channels.email.trust import trusted
 from habakkuk.channels.telegram.adapter import TelegramAdapter
 from habakkuk.channels.telegram.manifest import TelegramSettings
 from habakkuk.core.outside import OutsideHttp
+from habakkuk.core.trust import trusted
 from tests.fakes.dovecot_server import CERTIFICATE, PASSWORD, Dovecot, dovecot
 from tests.fakes.letters import email_account
 from tests.fakes.smtp_server import SmtpServer

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from habakkuk.channels.contract import NotFetched, NotSent, OutcomeUnknown
+from habakkuk.channels.contract import Bounds, NotFetched, NotSent, OutcomeUnknown
 from habakkuk.channels.email.adapter import EmailAdapter
 from habakkuk.channels.email.wire import Place
 from habakkuk.channels.messages import OutboundFile, OutboundMessage, RemoteFile
@@ -254,7 +254,7 @@ def test_files_are_fetched_as_they_were_sent(
         ("4-mail.eml", "message/rfc822"),
     ]
     assert [one.size for one in found] == [len(contents[0]), len(contents[1]), None]
-    fetched = [b"".join(mail().fetch(one, 10**7)).replace(b"\r\n", b"\n") for one in found]
+    fetched = [b"".join(mail().fetch(one, Bounds(10**7))).replace(b"\r\n", b"\n") for one in found]
     assert fetched == contents
 
 
@@ -262,7 +262,7 @@ def test_a_file_that_is_too_long_is_not_fetched(
     files: tuple[tuple[RemoteFile, ...], list[bytes]], mail: Mail
 ) -> None:
     with pytest.raises(NotFetched, match="longer than 1000 bytes"):
-        list(mail().fetch(files[0][0], 1000))
+        list(mail().fetch(files[0][0], Bounds(1000)))
 
 
 def test_a_file_whose_mail_went_is_not_fetched(
@@ -271,10 +271,10 @@ def test_a_file_whose_mail_went_is_not_fetched(
     (file, *_), _contents = files
     imap.remove(mailbox, file.handle["uid"])
     with pytest.raises(NotFetched, match="is gone"):
-        list(mail().fetch(file, 10**7))
+        list(mail().fetch(file, Bounds(10**7)))
     anew = replace(file, handle={**file.handle, "validity": 1})
     with pytest.raises(NotFetched, match="made anew"):
-        list(mail().fetch(anew, 10**7))
+        list(mail().fetch(anew, Bounds(10**7)))
 
 
 @pytest.mark.parametrize("fault", ["password", "dropped", "nobody there"])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from habakkuk.channels.contract import NotFetched, NotSent, OutcomeUnknown
+from habakkuk.channels.contract import Bounds, NotFetched, NotSent, OutcomeUnknown
 from habakkuk.channels.messages import (
     OutboundFile,
     OutboundMessage,
@@ -18,9 +18,11 @@ from habakkuk.channels.messages import (
     RemoteFile,
 )
 from habakkuk.channels.telegram.adapter import TelegramAdapter
+from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
 from tests.fakes.pictures import png_of
 from tests.fakes.platform import DROP_AFTER
-from tests.fakes.telegram_server import TOKEN, File, Refusal, TelegramServer
+from tests.fakes.telegram_forms import File
+from tests.fakes.telegram_server import TOKEN, Refusal, TelegramServer
 
 Bot = Callable[..., TelegramAdapter]
 _MESSAGE = OutboundMessage("key1", "42", "", "", "answer", reply_to="42:7")
@@ -32,6 +34,19 @@ def _remote(size: int | None = None) -> RemoteFile:
     return RemoteFile("a.bin", "application/octet-stream", size, {"file_id": "F1"})
 
 
+class _Watched(io.BytesIO):
+    """A file that remembers how much of it was asked for at once."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)
+        self.asked: list[int] = []
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        found = super().read(size)
+        self.asked.append(len(found))
+        return found
+
+
 def _file(data: bytes, mime: str, name: str = "a.bin") -> OutboundFile:
     return OutboundFile(name, mime, len(data), lambda: io.BytesIO(data))
 
@@ -39,7 +54,7 @@ def _file(data: bytes, mime: str, name: str = "a.bin") -> OutboundFile:
 def test_a_file_is_fetched(telegram: TelegramServer, bot: Bot) -> None:
     data = bytes(range(256)) * 1000
     telegram.files["F1"] = ("documents/file 1.bin", data)
-    assert b"".join(bot().fetch(_remote(len(data)), _MOST)) == data
+    assert b"".join(bot().fetch(_remote(len(data)), Bounds(_MOST))) == data
 
 
 @pytest.mark.parametrize("told", [True, False])
@@ -50,7 +65,7 @@ def test_what_telegram_does_not_hand_out_is_said(
     data = bytes(20_000_001)
     telegram.files["F1"] = ("documents/file_1", data)
     with pytest.raises(NotFetched, match=r"20\.0 MB|too big") as caught:
-        list(bot().fetch(_remote(len(data) if told else None), _MOST))
+        list(bot().fetch(_remote(len(data) if told else None), Bounds(_MOST)))
     assert not caught.value.retryable
     assert bool(telegram.called("getFile")) is not told
 
@@ -58,14 +73,41 @@ def test_what_telegram_does_not_hand_out_is_said(
 def test_one_that_is_larger_than_wanted_is_not_fetched(telegram: TelegramServer, bot: Bot) -> None:
     telegram.files["F1"] = ("documents/file_1", bytes(2000))
     with pytest.raises(NotFetched):
-        list(bot().fetch(_remote(), 1999))
+        list(bot().fetch(_remote(), Bounds(1999)))
+
+
+def test_one_whose_size_is_not_told_is_not_read_to_its_end(
+    telegram: TelegramServer, bot: Bot
+) -> None:
+    telegram.files["F1"] = ("documents/file_1", bytes(3_000_000))
+    telegram.unsized.add("documents/file_1")
+    got: list[int] = []
+    with pytest.raises(NotFetched):
+        got.extend(map(len, bot().fetch(_remote(), Bounds(200_000))))
+    assert 0 < sum(got) <= 200_000
+
+
+def test_a_stopped_fetch_asks_nothing(telegram: TelegramServer, bot: Bot) -> None:
+    telegram.files["F1"] = ("documents/file_1", b"x")
+    interrupt = Interrupt()
+    interrupt.trip(Reason.CANCELLED)
+    with pytest.raises(Interrupted):
+        list(bot().fetch(_remote(), Bounds(1000, interrupt)))
+
+
+def test_a_large_file_is_read_while_it_is_sent(telegram: TelegramServer, bot: Bot) -> None:
+    body = _Watched(bytes(1_000_000))
+    file = OutboundFile("a.bin", "application/pdf", 1_000_000, lambda: body)
+    bot().send(replace(_MESSAGE, file=file))
+    assert max(body.asked) <= 65_536
+    assert body.closed
 
 
 def test_a_path_on_the_server_s_own_disk_is_not_read(telegram: TelegramServer, bot: Bot) -> None:
     """A server with --local tells one: it is no file of this machine's to read."""
     telegram.files["F1"] = (__file__, b"x")
     with pytest.raises(NotFetched, match="--local"):
-        list(bot().fetch(_remote(), _MOST))
+        list(bot().fetch(_remote(), Bounds(_MOST)))
 
 
 @pytest.mark.parametrize(
@@ -81,7 +123,7 @@ def test_a_refusal_says_whether_to_come_again(
 ) -> None:
     telegram.refusals["getFile"].append(refusal)
     with pytest.raises(NotFetched) as caught:
-        list(bot().fetch(_remote(), _MOST))
+        list(bot().fetch(_remote(), Bounds(_MOST)))
     assert caught.value.retryable is retryable
     assert caught.value.retry_after == (7 if refusal.status == 429 else None)
 
@@ -91,7 +133,7 @@ def test_no_failure_of_a_download_tells_the_token(telegram: TelegramServer, bot:
     telegram.files["F1"] = ("documents/file_1", b"x")
     telegram.expired.add("documents/file_1")
     with pytest.raises(NotFetched) as caught:
-        list(bot().fetch(_remote(), _MOST))
+        list(bot().fetch(_remote(), Bounds(_MOST)))
     assert TOKEN not in str(caught.value)
     assert "not there any more" in str(caught.value)
 

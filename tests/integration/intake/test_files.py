@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from habakkuk.channels.contract import NotFetched
+from habakkuk.agent.arriving import service
+from habakkuk.channels.contract import Bounds, NotFetched
 from habakkuk.channels.messages import RemoteFile
 from habakkuk.channels.webhook.adapter import WebhookAdapter
 from habakkuk.conversations.types import ChatKind
@@ -33,14 +35,14 @@ class Shelf:
         self.files[name] = list(answers)
         return RemoteFile(name, "application/octet-stream", size, {"key": name})
 
-    def fetch(self, file: RemoteFile, limit: int) -> Iterator[bytes]:
+    def fetch(self, file: RemoteFile, bounds: Bounds) -> Iterator[bytes]:
         """Hand a file out, as the adapter of a channel does."""
         self.asked.append(file.name)
         answers = self.files[str(file.handle["key"])]
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
         if isinstance(answer, NotFetched):
             raise answer
-        for at in range(0, min(len(answer), limit + 1), 65_536):
+        for at in range(0, min(len(answer), bounds.limit + 1), 65_536):
             yield answer[at : at + 65_536]
 
 
@@ -151,6 +153,39 @@ def test_one_that_wants_to_be_left_alone_is(room: Room, shelf: Shelf) -> None:
     room.stack.start()
     room.heard(room.say("hello", files=(shelf.holds("a.txt", busy),)))
     assert shelf.asked == ["a.txt"]
+
+
+def test_who_stops_the_turn_does_not_wait_for_a_file(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, over = threading.Event(), threading.Event()
+
+    def hang(_: object, file: RemoteFile, bounds: Bounds) -> Iterator[bytes]:
+        asked.set()
+        # As a download that hangs: only what stops the turn frees it.
+        with bounds.interrupt.freeing(over.set):
+            over.wait(60)
+        bounds.interrupt.check()
+        yield b"late"
+
+    monkeypatch.setattr(WebhookAdapter, "fetch", hang)
+    room.stack.start()
+    received = room.say("look", files=(RemoteFile("a.txt", "", None, {}),))
+    assert asked.wait(30)
+    room.say("/stop")
+    until(lambda: room.stack.turn(received.turn_id).ended is not None)
+    assert _inbox(room) == {}
+
+
+def test_all_files_of_a_turn_have_one_time(
+    room: Room, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the turn goes on without those that did not come in it."""
+    monkeypatch.setattr(service, "_SECONDS", 0.0)
+    room.stack.start()
+    files = (shelf.holds("a.txt", b"1"), shelf.holds("b.txt", b"2"))
+    assert "b.txt (the time for it was over)" in room.heard(room.say("look", files=files))
+    assert room.told(2)[0].count("the time for it was over") == 2
 
 
 def test_a_death_after_the_download_costs_a_download(room: Room, shelf: Shelf) -> None:

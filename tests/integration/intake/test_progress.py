@@ -14,7 +14,7 @@ from habakkuk.channels.messages import OutboundMessage, Reaction, Receipt
 from habakkuk.channels.webhook.adapter import WebhookAdapter
 from habakkuk.delivery import progress
 from tests.fakes.stack import Points, until
-from tests.integration.intake.conftest import Rooms
+from tests.integration.intake.conftest import Room, Rooms
 
 _LONG = '[[tool look {"seconds": 1.2}]] ' * 3 + "[[next]] [[tool look {}]] work"
 _ANSWER = "results: " + " | ".join(["all is well"] * 4)
@@ -28,6 +28,7 @@ class Wall:
         self.standing: dict[str, str] = {}
         self.happened: list[tuple[str, str]] = []
         self.refusals: list[NotSent] = []
+        self.removals: list[NotSent] = []
         self.reactions: list[Reaction | None] = []
         self._lock = threading.Lock()
 
@@ -50,6 +51,8 @@ class Wall:
     def undraft(self, chat: str, draft: str) -> None:
         with self._lock:
             self.happened.append(("undraft", ""))
+            if self.removals:
+                raise self.removals.pop(0)
             self.standing.pop(draft, None)
 
     def react(self, chat: str, message: str, now: Reaction | None, before: Any) -> None:
@@ -92,6 +95,16 @@ def chatting(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 
 Can = Callable[[Feature], None]
+
+
+def _refused(wait: float) -> NotSent:
+    return NotSent("slow down", retryable=True, retry_after=wait)
+
+
+def _removals(room: Room) -> list[Any]:
+    """Return the jobs that take a message of progress away later."""
+    ids = {row.id for row in room.rows("deliveries") if row.body["kind"] == "draft"}
+    return [row for row in room.rows("jobs") if row.id in ids]
 
 
 def test_a_long_turn_shows_what_it_does_until_its_answer_comes(
@@ -212,12 +225,85 @@ def test_no_answer_waits_for_a_draft_that_does_not_go(
     assert room.told(1) == [_ANSWER]
 
 
+def test_one_that_may_not_go_now_goes_later(rooms: Rooms, wall: Wall, can: Can) -> None:
+    room = rooms()
+    can(Feature.DRAFTS)
+    wall.removals = [_refused(1), _refused(0.1)]
+    room.stack.start()
+    room.say(_LONG)
+    assert room.told(1) == [_ANSWER]
+    until(lambda: wall.did("undraft") == 3)
+    assert wall.standing == {}
+    until(lambda: {row.state for row in room.rows("deliveries")} == {"sent"})
+
+
+def test_the_wait_that_the_platform_asks_for_is_kept_before_it_goes(
+    rooms: Rooms, wall: Wall, can: Can
+) -> None:
+    room = rooms()
+    can(Feature.DRAFTS)
+    wall.removals = [_refused(600)]
+    room.stack.start()
+    room.heard(room.say(_LONG))
+    until(lambda: _removals(room))
+    (job,) = _removals(room)
+    assert 590 < (job.run_at - job.created).total_seconds() < 610
+    # The chat's next answer neither waits for it nor asks for it again.
+    room.say("hello")
+    until(lambda: room.texts() == [_ANSWER, "echo: hello"])
+    assert wall.did("undraft") == 1
+
+
+def test_it_goes_though_the_worker_dies_that_could_not_take_it_away(
+    rooms: Rooms, wall: Wall, can: Can
+) -> None:
+    room = rooms()
+    can(Feature.DRAFTS)
+    wall.removals = [_refused(600)]
+    room.stack.start()
+    room.say(_LONG)
+    until(lambda: _removals(room))
+    room.stack.stop()
+    room.run("UPDATE jobs SET run_at = now() WHERE state = 'pending'")
+    room.stack.free_all()
+    room.stack.start()
+    until(lambda: not wall.standing)
+    assert room.told(1) == [_ANSWER]
+
+
+def test_a_death_after_it_went_leaves_nothing_to_do(rooms: Rooms, wall: Wall, can: Can) -> None:
+    """What is gone already is no error."""
+    room = rooms()
+    can(Feature.DRAFTS)
+    points = Points({"draft.remove.after": 1})
+    room.stack.start(points)
+    room.say(_LONG)
+    until(lambda: "draft.remove.after" in points.passed)
+    room.stack.stop()
+    room.stack.free_all()
+    room.stack.start()
+    assert room.told(1) == [_ANSWER]
+    assert [turn.draft for turn in room.rows("turns")] == [None]
+    assert wall.did("undraft") == 2
+
+
+def test_one_that_stays_for_good_fails_where_it_is_seen(rooms: Rooms, wall: Wall, can: Can) -> None:
+    room = rooms()
+    can(Feature.DRAFTS)
+    wall.removals = [_refused(0.1), NotSent("the chat is gone")]
+    room.stack.start()
+    room.say(_LONG)
+    until(lambda: {"failed"} <= {row.state for row in room.rows("deliveries")})
+    assert wall.did("undraft") == 2
+
+
 def test_an_answer_that_comes_while_it_is_posted_leaves_none(
     rooms: Rooms, wall: Wall, can: Can, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The platform takes long over the draft; the answer does not know of it."""
     room = rooms()
     can(Feature.DRAFTS)
+    wall.removals = [_refused(0.1)]
     answered = threading.Event()
     send = WebhookAdapter.send
 
@@ -234,7 +320,7 @@ def test_an_answer_that_comes_while_it_is_posted_leaves_none(
     monkeypatch.setattr(WebhookAdapter, "send", sent)
     room.stack.start()
     room.say(_LONG)
-    until(lambda: wall.did("undraft"))
+    until(lambda: wall.did("undraft") == 2)
     assert wall.standing == {}
 
 

@@ -89,13 +89,7 @@ def test_an_account_that_takes_less_by_then_gets_a_line(room: Room, can: Can) ->
 
 @pytest.mark.parametrize(
     ("said", "words"),
-    [
-        (
-            _SEND,
-            "look\n\n📎 a.txt (1 kB) could not be sent here (no). It is in the workspace: a.txt",
-        ),
-        (_POLL, _LIST),
-    ],
+    [(_SEND, _UNSENT), (_POLL, _LIST)],
 )
 def test_what_the_platform_refuses_is_said_in_words(
     room: Room, can: Can, monkeypatch: pytest.MonkeyPatch, said: str, words: str
@@ -113,6 +107,41 @@ def test_what_the_platform_refuses_is_said_in_words(
     room.say(said)
     assert room.told(2)[0] == words
     until(lambda: {row.state for row in room.rows("deliveries")} == {"sent"})
+
+
+@pytest.mark.parametrize("point", ["delivery.words.after", "delivery.send.after"])
+@pytest.mark.parametrize("said", [_SEND, _POLL])
+def test_a_death_says_the_words_in_its_place_once(
+    rooms: Rooms, can: Can, monkeypatch: pytest.MonkeyPatch, point: str, said: str
+) -> None:
+    """Platforms know a file by something else than its words: these are asked for by themselves."""
+    room = rooms(options="receiver: read-back")
+    room.platform.mode = "read-back"
+    _write(room.stack, b"hello")
+    can(Feature.FILES, Feature.POLLS)
+    send, find, reasons = WebhookAdapter.send, WebhookAdapter.find, iter(["no", "never"])
+
+    def refuse(adapter: WebhookAdapter, message: OutboundMessage) -> Receipt:
+        if message.file is not None or message.poll is not None:
+            raise NotSent(next(reasons))
+        return send(adapter, message)
+
+    def look(adapter: WebhookAdapter, message: OutboundMessage) -> Receipt | None:
+        other = message.file is not None or message.poll is not None
+        return None if other else find(adapter, message)
+
+    monkeypatch.setattr(WebhookAdapter, "send", refuse)
+    monkeypatch.setattr(WebhookAdapter, "find", look)
+    points = Points({point: 1})
+    room.stack.start(points)
+    room.say(said)
+    until(lambda: point in points.passed)
+    room.stack.stop()
+    room.stack.free_all()
+    room.stack.start()
+    until(lambda: {row.state for row in room.rows("deliveries")} == {"sent"})
+    assert room.told(2)[0] == (_UNSENT if said == _SEND else _LIST)
+    assert len(room.texts()) == 2
 
 
 def test_one_that_is_too_large_is_told_to_the_model(room: Room, can: Can) -> None:

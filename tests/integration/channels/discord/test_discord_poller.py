@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from habakkuk.channels.contract import Unusable
+from habakkuk.channels.discord import client
 from habakkuk.channels.discord.adapter import DiscordAdapter
 from habakkuk.channels.discord.poller import DiscordPoller
 from habakkuk.channels.messages import Edit, InboundMessage, OutboundMessage, Press, Removal, Source
 from habakkuk.core.errors import ChannelError
 from habakkuk.core.interrupt import Interrupted
 from tests.fakes.discord_rest import Refusal
-from tests.fakes.discord_server import BOT, BOT_ROLE, GUILD, ROOM, DiscordServer, Room
+from tests.fakes.discord_rooms import BOT, BOT_ROLE, GUILD, ROOM, Room
+from tests.fakes.discord_server import DiscordServer
 from tests.fakes.listening import Desk, Running
 from tests.fakes.stack import until
 
@@ -48,6 +51,18 @@ def test_what_was_written_before_the_first_start_is_not_answered(
     discord.says("long ago", ROOM, id=str(100 << 22))
     desk = start().desk
     discord.says("hello", ROOM)
+    until(lambda: desk.texts == ["hello"])
+
+
+def test_what_was_written_since_the_first_start_is_answered_though_nothing_was_stored(
+    discord: DiscordServer, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What listened may have died before it stored anything, and begin again a minute later."""
+    desk = Desk()
+    start(desk).stop()
+    discord.says("hello", ROOM)
+    monkeypatch.setattr(client, "_time", lambda _headers: time.time() + 60)
+    start(desk)
     until(lambda: desk.texts == ["hello"])
 
 

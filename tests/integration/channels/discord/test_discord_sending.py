@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from habakkuk.channels.contract import NotFetched, NotSent, OutcomeUnknown
+from habakkuk.channels.contract import Bounds, NotFetched, NotSent, OutcomeUnknown
 from habakkuk.channels.discord.adapter import DiscordAdapter
 from habakkuk.channels.messages import (
     Button,
@@ -95,6 +95,38 @@ def test_after_that_an_answer_is_found_by_its_words_and_place(
     assert bot().find(replace(answer, part=2, parts=2)) is None
     # Of what answers nothing, as a reminder of each day, there may be many of the same words.
     assert bot().find(replace(answer, reply_to=None)) is None
+
+
+def _outbound(body: bytes = b"x", name: str = "a.txt") -> OutboundFile:
+    return OutboundFile(name, "text/plain", len(body), lambda: io.BytesIO(body))
+
+
+def _aged(discord: DiscordServer) -> str:
+    """Let the last message be older than Discord remembers keys; return its id."""
+    discord.rooms["42"].messages[-1]["id"] = aged = str(2 << 22)
+    return aged
+
+
+def test_a_file_is_known_by_its_key(discord: DiscordServer, bot: Bot) -> None:
+    """By their number alone another file would be taken for it, and never be sent."""
+    discord.says("older", id=_OLD)
+    answer = replace(_MESSAGE, reply_to=_OLD, text="", file=_outbound())
+    bot().send(answer)
+    aged = _aged(discord)
+    found = bot().find(answer)
+    assert found is not None
+    assert found.id == aged
+    assert bot().find(replace(answer, key="key2", file=_outbound(b"y"))) is None
+
+
+def test_a_poll_is_known_by_its_words(discord: DiscordServer, bot: Bot) -> None:
+    discord.says("older", id=_OLD)
+    answer = replace(_MESSAGE, reply_to=_OLD, text="", poll=Poll("Tea?", ("Yes", "No")))
+    bot().send(answer)
+    _aged(discord)
+    assert bot().find(answer) is not None
+    for other in (Poll("Milk?", ("Yes", "No")), Poll("Tea?", ("Yes", "Maybe"))):
+        assert bot().find(replace(answer, poll=other)) is None
 
 
 def test_others_words_are_not_taken_for_the_bots(discord: DiscordServer, bot: Bot) -> None:
@@ -193,7 +225,8 @@ def test_a_file_goes_with_what_is_said_of_it(discord: DiscordServer, bot: Bot) -
     (shown,) = discord.shown
     assert shown.file == content
     assert shown.text == "Here."
-    assert shown.asked["attachments"] == [{"id": 0, "filename": "a _report___.txt"}]
+    (attached,) = shown.asked["attachments"]
+    assert (attached["id"], attached["filename"]) == (0, "a _report___.txt")
     assert bot().file_limit == 10 * 1024 * 1024
 
 
@@ -267,7 +300,7 @@ def _file(discord: DiscordServer, content: bytes) -> RemoteFile:
 
 def test_a_file_is_fetched_from_where_it_lies_now(discord: DiscordServer, bot: Bot) -> None:
     content = b"words " * 100_000
-    pieces = list(bot().fetch(_file(discord, content), len(content)))
+    pieces = list(bot().fetch(_file(discord, content), Bounds(len(content))))
     assert b"".join(pieces) == content
     assert len(pieces) > 1
 
@@ -275,16 +308,16 @@ def test_a_file_is_fetched_from_where_it_lies_now(discord: DiscordServer, bot: B
 def test_a_file_that_cannot_be_had_says_why(discord: DiscordServer, bot: Bot) -> None:
     file = _file(discord, b"words")
     with pytest.raises(NotFetched, match="more than 4 bytes"):
-        list(bot().fetch(file, 4))
+        list(bot().fetch(file, Bounds(4)))
     with pytest.raises(NotFetched, match="any more"):
-        list(bot().fetch(replace(file, handle={**file.handle, "attachment": "1"}), 100))
+        list(bot().fetch(replace(file, handle={**file.handle, "attachment": "1"}), Bounds(100)))
     path = f"GET /channels/42/messages/{file.handle['message']}"
     discord.refusals[path].append(Refusal(429, "", retry_after=3))
     with pytest.raises(NotFetched) as caught:
-        list(bot().fetch(file, 100))
+        list(bot().fetch(file, Bounds(100)))
     assert (caught.value.retryable, caught.value.retry_after) == (True, 3)
     with pytest.raises(NotFetched, match="no message"):
-        list(bot().fetch(replace(file, handle={"channel": "../x"}), 100))
+        list(bot().fetch(replace(file, handle={"channel": "../x"}), Bounds(100)))
 
 
 def test_a_file_is_fetched_from_discord_only(
@@ -299,7 +332,7 @@ def test_a_file_is_fetched_from_discord_only(
             lambda sent, at=url: sent | {"attachments": [elsewhere[0] | {"url": at}]},
         )
         with pytest.raises(NotFetched, match="not Discord's"):
-            list(bot().fetch(file, 100))
+            list(bot().fetch(file, Bounds(100)))
 
 
 def _send(adapter: DiscordAdapter) -> object:

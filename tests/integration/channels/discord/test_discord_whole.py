@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from tests.fakes.discord_server import BOT, ROOM, TOKEN, DiscordServer
+from tests.fakes.discord_rooms import BOT, ROOM
+from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.model_server import ModelServer
 from tests.fakes.stack import Stack, until
 

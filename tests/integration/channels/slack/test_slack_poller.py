@@ -205,7 +205,8 @@ def test_what_slack_gave_up_on_is_read_back(slack: SlackServer, start: Start) ->
     first = start(desk)
     until(lambda: slack.socket.lines)
     slack.says("one")
-    until(lambda: desk.texts == ["one"])
+    # Acknowledged, too: else Slack brings it again.
+    until(lambda: desk.texts == ["one"] and slack.socket.brought)
     first.stop()
     for n in (2, 3):
         slack.writes(f"missed {n}")
@@ -216,12 +217,48 @@ def test_what_slack_gave_up_on_is_read_back(slack: SlackServer, start: Start) ->
     assert desk.events[0] == desk.events[1]
 
 
+def test_more_than_a_page_is_read_back_in_order(slack: SlackServer, start: Start) -> None:
+    desk = Desk()
+    first = start(desk)
+    until(lambda: slack.socket.lines)
+    slack.says("one")
+    # Acknowledged, too: else Slack brings it again.
+    until(lambda: desk.texts == ["one"] and slack.socket.brought)
+    first.stop()
+    for n in range(450):
+        slack.writes(f"missed {n}")
+    start(desk)
+    until(lambda: desk.texts[-1:] == ["missed 449"])
+    assert desk.texts == ["one", "one", *(f"missed {n}" for n in range(450))]
+
+
+def test_what_is_more_than_is_read_back_is_said(
+    slack: SlackServer, start: Start, capfd: pytest.CaptureFixture[str]
+) -> None:
+    desk = Desk()
+    first = start(desk)
+    until(lambda: slack.socket.lines)
+    slack.says("one")
+    # Acknowledged, too: else Slack brings it again.
+    until(lambda: desk.texts == ["one"] and slack.socket.brought)
+    first.stop()
+    for n in range(1100):
+        slack.writes(f"missed {n}")
+    start(desk)
+    slack.says("after")
+    until(lambda: desk.texts[-1:] == ["after"])
+    assert len(desk.texts) == 1 + 1000 + 1
+    told = capfd.readouterr()
+    assert "more was written in a chat than is read back" in told.out + told.err
+
+
 def test_a_chat_that_cannot_be_read_back_holds_nothing_up(slack: SlackServer, start: Start) -> None:
     desk = Desk()
     first = start(desk)
     until(lambda: slack.socket.lines)
     slack.says("one")
-    until(lambda: desk.texts == ["one"])
+    # Acknowledged, too: else Slack brings it again.
+    until(lambda: desk.texts == ["one"] and slack.socket.brought)
     first.stop()
     slack.refusals["conversations.history"].append(Refusal("missing_scope", needed="im:history"))
     start(desk)
@@ -237,13 +274,34 @@ def test_one_line_serves_every_workspace(slack: SlackServer) -> None:
     first = listening(app(slack, **two), desk)
     until(lambda: slack.socket.lines)
     slack.says("one", "D1", team="T0000002")
-    until(lambda: desk.texts == ["one"])
+    # Acknowledged, too: else Slack brings it again.
+    until(lambda: desk.texts == ["one"] and slack.socket.brought)
     first.stop()
     slack.writes("missed", "D1", team="T0000002")
     second = listening(app(slack, **two), desk)
     until(lambda: "missed" in desk.texts)
     second.stop()
     assert {(one.chat, one.sender) for one in desk.events} == {("T0000002/D1", "T0000002/U42")}
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "wss://slack.example/link/?ticket=a-secret-of-its-own",
+        "wss://notslack.com/link/?ticket=a-secret-of-its-own",
+        "wss://wss-primary.slack.com:8443/link/?ticket=a-secret-of-its-own",
+        "ws://wss-primary.slack.com/link/?ticket=a-secret-of-its-own",
+        "wss://wss-primary.slack.com@evil.example/link/?ticket=a-secret-of-its-own",
+        "wss://[wss-primary.slack.com/link/?ticket=a-secret-of-its-own",
+        "http://127.0.0.1/link/?ticket=a-secret-of-its-own",
+    ],
+)
+def test_a_line_elsewhere_is_not_opened(slack: SlackServer, address: str) -> None:
+    slack.socket.address = address
+    ended = listening(app(slack)).end()
+    assert isinstance(ended, ChannelError)
+    assert "does not lead to Slack" in str(ended)
+    assert "a-secret" not in str(ended)
 
 
 def test_an_address_that_leads_nowhere_is_told_without_it(slack: SlackServer) -> None:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import logging
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pytest
 
-from habakkuk.channels.contract import NotFetched, NotSent, OutcomeUnknown
+from habakkuk.channels.contract import Bounds, NotSent, OutcomeUnknown
 from habakkuk.channels.messages import (
     Button,
-    OutboundFile,
     OutboundMessage,
     Press,
     Reaction,
@@ -29,10 +26,6 @@ from tests.integration.channels.slack.parts import app
 _MESSAGE = OutboundMessage("key1", "D1", "", "hello", "answer", reply_to=f"{TEAM}:D1:5.1")
 _BUTTONS = (Button("Allow once", "hb|n|0"), Button("Deny", "hb|n|1"))
 _THREAD = "1515449522.000016"
-
-
-def _file(body: bytes, name: str = "report.pdf") -> OutboundFile:
-    return OutboundFile(name, "application/pdf", len(body), partial(io.BytesIO, body))
 
 
 def _press(slack: SlackServer, thread: str = "") -> Press:
@@ -92,6 +85,30 @@ def test_formatting_that_is_refused_is_left_out(slack: SlackServer, code: str) -
     (shown,) = slack.shown
     assert "blocks" not in shown.asked
     assert shown.text == "**bold** <b> & 1"
+
+
+@pytest.mark.parametrize("letter", ["&", "<", ">", "x"])
+def test_the_longest_text_goes_without_blocks_too(slack: SlackServer, letter: str) -> None:
+    """Escaped, an `&` is five characters, and Slack takes 40,000."""
+    slack.refusals["chat.postMessage"].extend([Refusal("invalid_blocks")] * 2)
+    slack.refusals["chat.postMessage"].append(Refusal("service_unavailable"))
+    message = replace(_MESSAGE, text=letter * 12_000)
+    with pytest.raises(NotSent):
+        app(slack).send(message)
+    told = [len(asked["text"]) for asked in slack.called("chat.postMessage")]
+    assert max(told) <= 40_000
+
+
+def test_what_is_too_long_once_it_is_escaped_goes_in_plain_blocks(slack: SlackServer) -> None:
+    slack.refusals["chat.postMessage"].append(Refusal("invalid_blocks"))
+    app(slack).send(replace(_MESSAGE, text="&" * 12_000))
+    assert slack.shown[0].text == "\n".join(["&" * 3000] * 4)
+
+
+def test_what_slack_takes_in_no_block_is_cut_and_says_so(slack: SlackServer) -> None:
+    slack.refusals["chat.postMessage"].extend([Refusal("invalid_blocks")] * 2)
+    app(slack).send(replace(_MESSAGE, text="&" * 12_000))
+    assert slack.shown[0].text == "&" * 7999 + "…"
 
 
 def test_buttons_outlive_formatting_that_is_refused(slack: SlackServer) -> None:
@@ -262,72 +279,6 @@ def test_a_wait_for_a_draft_is_told(slack: SlackServer) -> None:
     assert (caught.value.retryable, caught.value.retry_after) == (True, 9)
 
 
-def test_a_file_is_brought_and_shown_where_it_belongs(slack: SlackServer) -> None:
-    message = replace(_MESSAGE, thread=_THREAD, text="here & <now>", file=_file(b"%PDF-1"))
-    app(slack).send(message)
-    (shown,) = slack.shown
-    assert (shown.chat, shown.thread, shown.text) == ("D1", _THREAD, "here & <now>")
-    (file,) = shown.files
-    assert (file["title"], slack.contents[file["id"]]) == ("report.pdf", b"%PDF-1")
-
-
-def test_a_file_that_was_not_shown_can_be_brought_again(slack: SlackServer) -> None:
-    slack.refusals["files.getUploadURLExternal"].append(Refusal("internal_error"))
-    message = replace(_MESSAGE, text="", file=_file(b"%PDF-1"))
-    with pytest.raises(NotSent) as caught:
-        app(slack).send(message)
-    assert caught.value.retryable
-
-
-def test_a_file_of_which_nobody_knows_is_looked_for(slack: SlackServer) -> None:
-    message = replace(_MESSAGE, text="", file=_file(b"%PDF-1"))
-    assert app(slack).find(message) is None
-    slack.plans.append(DROP_AFTER)
-    with pytest.raises(OutcomeUnknown):
-        app(slack).send(message)
-    found = app(slack).find(message)
-    assert found is not None
-    assert found.id == f"{TEAM}:D1:{slack.shown[0].ts}"
-    assert app(slack).find(replace(message, file=_file(b"%PDF-12"))) is None
-
-
-def _kept(slack: SlackServer, body: bytes, mime: str = "application/pdf") -> RemoteFile:
-    slack.files["F7"] = {"id": "F7", "name": "a.pdf", "size": len(body), "mimetype": mime}
-    slack.contents["F7"] = body
-    return RemoteFile("a.pdf", "application/pdf", len(body), {"id": "F7"})
-
-
-def test_a_file_that_came_is_fetched_with_the_token(slack: SlackServer) -> None:
-    body = b"x" * 200_000
-    assert b"".join(app(slack).fetch(_kept(slack, body), 10**6)) == body
-
-
-@pytest.mark.parametrize("told", [True, False])
-def test_a_file_that_is_longer_than_allowed_is_not_fetched(slack: SlackServer, told: bool) -> None:
-    file = _kept(slack, b"x" * 1001)
-    with pytest.raises(NotFetched, match="more than 1,000 bytes"):
-        list(app(slack).fetch(file if told else replace(file, size=None), 1000))
-    assert bool(slack.called("files.info")) is not told
-
-
-def test_a_page_in_place_of_a_file_names_the_scope(slack: SlackServer) -> None:
-    with pytest.raises(NotFetched, match="files:read"):
-        list(app(slack).fetch(_kept(slack, b"<html>", "text/html"), 1000))
-
-
-def test_a_file_elsewhere_is_not_fetched_with_the_token(slack: SlackServer) -> None:
-    file = _kept(slack, b"x")
-    slack.files["F7"]["url_private_download"] = "http://127.0.0.1:1/x"
-    with pytest.raises(NotFetched, match="does not lie at Slack") as caught:
-        list(app(slack).fetch(file, 1000))
-    assert not caught.value.retryable
-
-
-def test_a_file_that_is_gone_is_not_fetched(slack: SlackServer) -> None:
-    with pytest.raises(NotFetched, match="file_not_found"):
-        list(app(slack).fetch(RemoteFile("a", "", 1, {"id": "F9"}), 1000))
-
-
 def test_it_says_who_it_is(slack: SlackServer) -> None:
     assert app(slack).check() == "@habakkuk in Acme"
 
@@ -393,7 +344,7 @@ def _send(adapter: SlackAdapter) -> object:
 
 
 def _fetch(adapter: SlackAdapter) -> object:
-    return list(adapter.fetch(RemoteFile("a", "", 1, {"id": "F7"}), 10))
+    return list(adapter.fetch(RemoteFile("a", "", 1, {"id": "F7"}), Bounds(10)))
 
 
 @pytest.mark.parametrize("act", [_send, _fetch, SlackAdapter.check])

@@ -29,7 +29,7 @@ def test_no_part_is_longer_than_the_platform_takes(text: str, limit: int, unit: 
 
 
 @given(
-    st.text(st.characters(codec="utf-8", exclude_characters="`~"), max_size=400),
+    st.text(st.characters(codec="utf-8", exclude_characters="`~|"), max_size=400),
     st.integers(20, 120),
     _UNITS,
 )
@@ -52,6 +52,68 @@ def test_every_fence_that_a_part_opens_it_closes(text: str, limit: int) -> None:
             elif marks and marks[1][0] == opened and not marks[2].strip():
                 opened = None
         assert opened is None, part
+
+
+_HEAD = "| name | size |\n|------|-----:|\n"
+_ROWS = st.lists(st.text("ab1 ", min_size=1, max_size=12), min_size=1, max_size=40)
+
+
+@given(_ROWS, st.integers(120, 200))
+def test_a_table_that_is_cut_has_its_head_in_each_part(rows: list[str], limit: int) -> None:
+    written = [f"| {row} | 1 |\n" for row in rows]
+    parts = split("Look:\n\n" + _HEAD + "".join(written) + "\nDone.", limit)
+    for part in parts:
+        lines = part.splitlines()
+        places = [n for n, line in enumerate(lines) if line.startswith("|") and "1 |" in line]
+        if places:
+            assert "\n".join(lines[places[0] - 2 : places[0]]) == _HEAD.rstrip()
+    # Without the heads that were added the parts are the text.
+    assert [row for row in "\n".join(parts).splitlines() if "1 |" in row] == [
+        row.rstrip("\n") for row in written
+    ]
+
+
+@pytest.mark.parametrize(
+    ("head", "row"),
+    [
+        ("a | b\n--- | ---", "1 | 2"),
+        ("> | a | b |\n> | :-: | - |", "> | 1 | 2 |"),
+        ("words before\n| a |\n|---|", "| 1 |"),
+    ],
+)
+def test_tables_of_other_forms_are_known_too(head: str, row: str) -> None:
+    parts = split(head + f"\n{row}" * 40, 120)
+    repeated = "\n".join(head.splitlines()[-2:])
+    assert len(parts) > 2
+    assert all(part.startswith(f"{repeated}\n{row}") for part in parts[1:])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # The rows are too long to stay whole, no table, over before the cut, and code.
+        "| a |\n|---|\n" + "x" * 100 + " | " + "y" * 100,
+        "a | b\n" * 30,
+        "| a |\n|---|\n| 1 |\n\n" + "word " * 40,
+        "```\n| a |\n|---|\n" + "| 1 |\n" * 30 + "```",
+        "    | a |\n    |---|\n" + "    | 1 |\n" * 30,
+    ],
+)
+def test_what_is_no_table_at_the_cut_gets_no_head(text: str) -> None:
+    head = "|---|"
+    assert "\n".join(split(text, 60)).count(head) == text.count(head)
+
+
+def test_a_head_goes_with_its_first_row() -> None:
+    assert split(f"{'word ' * 9}\n\n| a |\n|---|\n| 1234567 |", 60) == [
+        ("word " * 9).rstrip(),
+        "| a |\n|---|\n| 1234567 |",
+    ]
+
+
+def test_a_head_that_fills_a_part_is_not_repeated() -> None:
+    text = f"| {'wide ' * 10}|\n|---|\n" + "| 1 |\n" * 30
+    assert sum("wide" in part for part in split(text, 90)) == 1
 
 
 def test_what_fits_is_left_as_it_is() -> None:

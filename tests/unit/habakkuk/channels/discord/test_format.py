@@ -71,6 +71,7 @@ _WHOLE_ANSWERS = st.lists(st.tuples(_WORDS, _BREAKS | _WHOLE_BLOCKS), min_size=1
 _LIMITS = st.sampled_from([300, 700, _LIMIT])
 _FAST = settings(max_examples=500, deadline=None)
 _FENCE_LINE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^`\n]*$", re.MULTILINE)
+_HEAD = re.compile(r"^.*\|.*\n\|[-|]+\|$", re.MULTILINE)
 # How Discord's own program finds code, escapes and mentions, in this order.
 _TOKENS = re.compile(
     r"```[\s\S]*?```|(`+)[\s\S]*?[^`]\1(?!`)|<https?://[^\s>]+>|https?://[^\s<]+|\\[^0-9A-Za-z\s]"
@@ -79,8 +80,8 @@ _TOKENS = re.compile(
 
 
 def _letters(text: str) -> str:
-    """Return what a reader reads: no blanks, and no fences, which parts repeat."""
-    return re.sub(r"\s", "", _FENCE_LINE.sub("", text))
+    """Return what a reader reads: no blanks, and no fences and heads, which parts repeat."""
+    return re.sub(r"\s", "", _HEAD.sub("", _FENCE_LINE.sub("", text)))
 
 
 def _mentions(text: str) -> list[str]:

@@ -53,13 +53,14 @@ _ANSWERS = st.lists(st.tuples(_WORDS, _BREAKS), min_size=1, max_size=60).map(
 )
 _FAST = settings(max_examples=500, deadline=None)
 _FENCE_LINE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^`\n]*$", re.MULTILINE)
+_HEAD = re.compile(r"^.*\|.*\n\|[-|]+\|$", re.MULTILINE)
 # What calls somebody, or is HTML to a reader of Markdown.
 _CALL = re.compile(r"<[@!#]")
 
 
 def _letters(text: str) -> str:
-    """Return what a reader reads: no blanks, and no fences, which parts repeat."""
-    return re.sub(r"\s", "", _FENCE_LINE.sub("", text))
+    """Return what a reader reads: no blanks, and no fences and heads, which parts repeat."""
+    return re.sub(r"\s", "", _HEAD.sub("", _FENCE_LINE.sub("", text)))
 
 
 def _spoken(markdown: str) -> list[tuple[str, str]]:

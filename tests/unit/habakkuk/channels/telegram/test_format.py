@@ -86,6 +86,7 @@ _ANSWERS = st.lists(st.tuples(_WORDS, _BREAKS | _BLOCKS), min_size=1, max_size=6
 _LIMITS = st.sampled_from([300, 700, _LIMIT])
 _FAST = settings(max_examples=500, deadline=None)
 _FENCE_LINE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^`\n]*$", re.MULTILINE)
+_HEAD = re.compile(r"^.*\|.*\n\|[-|]+\|$", re.MULTILINE)
 
 
 def _parts(markdown: str, limit: int) -> list[str]:
@@ -93,8 +94,8 @@ def _parts(markdown: str, limit: int) -> list[str]:
 
 
 def _letters(text: str) -> str:
-    """Return what a reader reads: no blanks, and no fences, which parts repeat."""
-    return re.sub(r"\s", "", _FENCE_LINE.sub("", text))
+    """Return what a reader reads: no blanks, and no fences and heads, which parts repeat."""
+    return re.sub(r"\s", "", _HEAD.sub("", _FENCE_LINE.sub("", text)))
 
 
 @_FAST

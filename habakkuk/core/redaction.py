@@ -11,6 +11,8 @@ from typing import Any
 
 MASK = "[redacted]"
 _MIN_SECRET = 8
+# The shortest form is the password in x://:y@z; most of what a log line is made of is shorter.
+_MIN_TEXT = 7
 _SECRET_NAME = re.compile(r"(?i)(key|token|secret|password|passwd|credential)s?(_|$)")
 _FORMS = re.compile(
     r"""
@@ -40,6 +42,8 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """Return `text` without secrets."""
+        if len(text) < _MIN_TEXT:
+            return text
         if self._known is not None:
             text = self._known.sub(MASK, text)
         return _FORMS.sub(MASK, text)

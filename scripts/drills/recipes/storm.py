@@ -31,7 +31,7 @@ from scripts.drills.checker import Checker
 from scripts.drills.report import Plan, Result
 from scripts.drills.world import Options, World
 from scripts.harness.figures import spread
-from scripts.harness.http import Answer, Api, Cut
+from scripts.harness.http import Answer, Cut, exchange, request_bytes
 from scripts.harness.progress import Progress
 
 _ACCOUNT = "keyed"
@@ -85,16 +85,17 @@ def run(shape: Shape, plan: Plan, progress: Progress) -> Result:
     rng = random.Random(plan.seed)  # noqa: S311 - a drill, no secret
     with World(Options(outside=True, keep=plan.keep)) as world:
         asks = [_ask(number) for number in range(shape.messages)]
-        copies = [ask for ask in asks for _ in range(shape.copies)]
-        rng.shuffle(copies)
         seen = _Seen()
         client = _Client(world, seen)
+        copies = [client.written(ask) for ask in asks for _ in range(shape.copies)]
+        rng.shuffle(copies)
         progress.say(f"{len(copies)} requests from {shape.clients} clients", hurry=True)
         with _Killer(world) as killer, ThreadPoolExecutor(shape.clients) as pool:
             began = time.monotonic()
             list(pool.map(client.insist, copies))
             lasted = time.monotonic() - began
-        later = [ask for ask in asks[:_OTHER_BODIES] if not client.insist(ask, other=True)]
+        others = [client.written(ask, other=True) for ask in asks[:_OTHER_BODIES]]
+        later = [other for other in others if not client.insist(other)]
         progress.say("waiting for the turns", hurry=True)
         _settle(world)
         _read_answers(world, asks)
@@ -129,19 +130,28 @@ def _ask(number: int) -> Ask:
     return Ask(name, Surface.WEBHOOK, f"{name} says hello", (), room, account=_ACCOUNT)
 
 
+@dataclass(frozen=True)
+class _Copy:
+    """A message as it is sent once more, ready to go."""
+
+    ask: Ask
+    request: bytes = field(repr=False)
+
+
 class _Client:
     """Sends messages, until each is taken."""
 
     def __init__(self, world: World, seen: _Seen) -> None:
-        self._api = Api(world.web_port, "")
+        self._port = world.web_port
         self._webhook = Webhook(world.platforms.secret)
         self._seen = seen
 
-    def insist(self, ask: Ask, *, other: bool = False) -> bool:
+    def insist(self, copy: _Copy) -> bool:
         """Send one copy, again while nobody answers or web is busy; whether it was taken."""
+        ask = copy.ask
         until = time.monotonic() + _PATIENCE_SECONDS
         while time.monotonic() < until:
-            answer = self._once(ask, other=other)
+            answer = self._once(copy)
             if answer is not None and answer.status != _BUSY:
                 return self._told(ask, answer)
             time.sleep(_PAUSE_SECONDS if answer is None else float(answer.headers["retry-after"]))
@@ -159,7 +169,17 @@ class _Client:
         ask.accepted = answer.seconds
         return True
 
-    def _once(self, ask: Ask, *, other: bool) -> Answer | None:
+    def _once(self, copy: _Copy) -> Answer | None:
+        try:
+            answer = exchange(self._port, copy.request)
+        except Cut as cut:
+            self._seen.cuts.append(str(cut))
+            return None
+        self._seen.note(answer)
+        return answer
+
+    def written(self, ask: Ask, *, other: bool = False) -> _Copy:
+        """Sign one copy with the time of now; every second one has its header names in capitals."""
         said = "another body under the same id" if other else ask.text
         body = json.dumps({"chat": ask.conversation, "sender": {"id": "drill"}, "text": said})
         now = datetime.now(UTC)
@@ -170,13 +190,8 @@ class _Client:
         }
         if now.microsecond % 2:
             headers = {name.upper(): value for name, value in headers.items()}
-        try:
-            answer = self._api.post_bytes(f"/channels/{ask.account}", body.encode(), headers)
-        except Cut as cut:
-            self._seen.cuts.append(str(cut))
-            return None
-        self._seen.note(answer)
-        return answer
+        path = f"/channels/{ask.account}"
+        return _Copy(ask, request_bytes(self._port, path, body.encode(), headers))
 
 
 class _Killer:

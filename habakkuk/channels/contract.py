@@ -33,6 +33,7 @@ from habakkuk.channels.messages import (
 from habakkuk.core.errors import ChannelError, ConfigurationError, Unavailable
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.outside import OutsideHttp
+from habakkuk.core.text import utf16_units
 
 
 class AccountSettings(BaseModel):
@@ -395,5 +396,5 @@ def length(text: str, unit: Unit) -> int:
     if unit is Unit.BYTES:
         return len(text.encode())
     if unit is Unit.UTF16:
-        return len(text.encode("utf-16-le")) // 2
+        return utf16_units(text)
     return len(text)

@@ -74,3 +74,8 @@ def shorten(text: str, limit: int) -> str:
 def size_text(size: int) -> str:
     """Return a number of bytes as people say it, such as "2.5 MB"."""
     return f"{size / _MB:.1f} MB" if size >= _MB else f"{-(-size // 1000)} kB"
+
+
+def utf16_units(text: str) -> int:
+    """Return how many units of UTF-16 a text has, as several platforms count."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2

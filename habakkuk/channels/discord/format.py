@@ -14,6 +14,7 @@ import pyromark
 from pyromark import Options
 
 from habakkuk.channels.discord.marks import Marks, Patch
+from habakkuk.core.text import utf16_units
 
 _OPTIONS = Options.ENABLE_TABLES | Options.ENABLE_STRIKETHROUGH | Options.ENABLE_TASKLISTS
 # Without any of these nothing stands in a text that is shown otherwise.
@@ -38,12 +39,7 @@ def shown_length(markdown: str) -> int:
 
     Discord's reference says "characters" and leaves open which.
     """
-    return units(render(markdown))
-
-
-def units(text: str) -> int:
-    """Return how many UTF-16 units a text has."""
-    return len(text) + sum(character > "\uffff" for character in text)
+    return utf16_units(render(markdown))
 
 
 def _patched(source: bytes, patches: Iterable[Patch]) -> bytes:

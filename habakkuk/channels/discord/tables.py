@@ -43,6 +43,8 @@ def _line(row: list[str], widths: list[int]) -> str:
 
 def _width(text: str) -> int:
     """Return how many columns a text takes."""
+    if text.isascii():
+        return len(text)
     return sum(
         0 if unicodedata.combining(one) else 1 + (unicodedata.east_asian_width(one) in _WIDE)
         for one in text

@@ -20,6 +20,8 @@ from pyromark.event import Range
 from telegramify_markdown import MessageEntity, RenderConfig
 from telegramify_markdown.converter import STANDARD_OPTIONS
 
+from habakkuk.core.text import utf16_units
+
 # What Telegram takes of one message; more are dropped without a word.
 _MOST_ENTITIES = 100
 # Those that hold what the text alone does not say come first.
@@ -51,7 +53,7 @@ def render(markdown: str, limit: int) -> Formatted:
     if not text.strip():
         # Nothing but marks: they are all there is to show.
         return Formatted(markdown, (), markdown)
-    plain = markdown if units(markdown) <= limit else text
+    plain = markdown if utf16_units(markdown) <= limit else text
     return Formatted(text, _kept(entities), plain)
 
 
@@ -62,15 +64,10 @@ def shown_length(markdown: str, limit: int) -> int:
     know that it fits.
     """
     if not any(mark in markdown for mark in "|$"):
-        most = units(markdown) + _GROWTH * (markdown.count("\n") + 1)
+        most = utf16_units(markdown) + _GROWTH * (markdown.count("\n") + 1)
         if most <= limit:
             return most
-    return units(render(markdown, limit).text)
-
-
-def units(text: str) -> int:
-    """Return how many UTF-16 units a text has."""
-    return len(text) + sum(character > "\uffff" for character in text)
+    return utf16_units(render(markdown, limit).text)
 
 
 def _config() -> RenderConfig:

@@ -6,7 +6,8 @@ import re
 
 from hypothesis import strategies as st
 
-from habakkuk.channels.discord.format import render, shown_length, units
+from habakkuk.channels.discord.format import render, shown_length
+from habakkuk.core.text import utf16_units
 from habakkuk.delivery.split import split
 
 _MARKS = (
@@ -34,6 +35,6 @@ def check(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
     for part in split(text, _LIMIT, shown_length):
         shown = render(part)
-        assert units(shown) <= _LIMIT
+        assert utf16_units(shown) <= _LIMIT
         assert shown.strip() or not part.strip()
         assert not any(found["mention"] for found in _TOKENS.finditer(shown))

@@ -6,7 +6,8 @@ from functools import partial
 
 from hypothesis import strategies as st
 
-from habakkuk.channels.telegram.format import render, shown_length, units
+from habakkuk.channels.telegram.format import render, shown_length
+from habakkuk.core.text import utf16_units
 from habakkuk.delivery.split import split
 
 _MARKS = (
@@ -30,8 +31,8 @@ def check(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
     for part in split(text, _LIMIT, partial(shown_length, limit=_LIMIT)):
         shown = render(part, _LIMIT)
-        assert units(shown.text) <= _LIMIT
-        assert units(shown.plain) <= _LIMIT
+        assert utf16_units(shown.text) <= _LIMIT
+        assert utf16_units(shown.plain) <= _LIMIT
         assert shown.text.strip() or not part.strip()
         whole = shown.text.encode("utf-16-le")
         for entity in shown.entities:

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from habakkuk.channels.discord.format import render, shown_length, units
+from habakkuk.channels.discord.format import render, shown_length
+from habakkuk.core.text import utf16_units
 from habakkuk.delivery.split import split
 
 _LIMIT = 2000
@@ -97,7 +98,7 @@ def test_the_parts_are_the_text_and_each_fits_as_it_is_sent(
     parts = split(markdown, limit, shown_length)
     assert _letters("\n".join(parts)) == _letters(markdown)
     for part in parts:
-        assert units(render(part)) <= limit
+        assert utf16_units(render(part)) <= limit
 
 
 @_FAST

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from habakkuk.channels.telegram.format import render, shown_length, units
+from habakkuk.channels.telegram.format import render, shown_length
+from habakkuk.core.text import utf16_units
 from habakkuk.delivery.split import split
 
 _LIMIT = 4096
@@ -108,8 +109,8 @@ def test_the_parts_are_the_text_and_each_fits_as_it_is_shown(
     assert _letters("\n".join(parts)) == _letters(markdown)
     for part in parts:
         shown = render(part, limit)
-        assert units(shown.text) <= limit
-        assert units(shown.plain) <= limit
+        assert utf16_units(shown.text) <= limit
+        assert utf16_units(shown.plain) <= limit
 
 
 @_FAST
@@ -139,7 +140,7 @@ def test_no_word_is_left_out(markdown: str) -> None:
 @_FAST
 @given(_ANSWERS)
 def test_what_it_says_to_be_long_is_no_longer(markdown: str) -> None:
-    assert units(render(markdown, _LIMIT).text) <= shown_length(markdown, _LIMIT)
+    assert utf16_units(render(markdown, _LIMIT).text) <= shown_length(markdown, _LIMIT)
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,9 @@ _SERVERS = {"databases", "redis_url", "redis_server", "postgres_server"}
 _DATABASE_URL = os.environ.get("HABAKKUK_TEST_DATABASE_URL")
 _REDIS_URL = os.environ.get("HABAKKUK_TEST_REDIS_URL")
 _WORKER = os.environ.get("PYTEST_XDIST_WORKER")
+# The tests alone keep a machine busy: workers that let them go first would stand still.
+_NICENESS = "HABAKKUK_WORKER_NICENESS"
+os.environ[_NICENESS] = "0"
 
 # Tests that share something dear to make, a world or a browser: what a pattern finds of their names
 # stays in one process.
@@ -139,6 +142,8 @@ def _own_logs() -> Iterator[None]:
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """HABAKKUK_HOME of this test, empty; nothing of the developer's own settings is seen."""
     for name in list(os.environ):
+        if name == _NICENESS:
+            continue
         if name.startswith("HABAKKUK_") or name.endswith(("_API_KEY", "_API_TOKEN")):
             monkeypatch.delenv(name)
     monkeypatch.delenv("DATABASE_URL", raising=False)

@@ -11,7 +11,7 @@ from workers.service import serve
 
 def main(environment: Environment | None = None) -> int:
     """Keep processes until told to end; then end them and return."""
-    return serve("processes", Container.keeper, environment)
+    return serve("processes", Container.keeper, environment, steps_back=True)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from habakkuk.core.errors import ConfigurationError
 from habakkuk.core.hardening import forbid_inspection, keep_files_closed
 from habakkuk.core.heap import use_one_heap
 from habakkuk.core.log import configure_logging
+from habakkuk.core.priority import give_way
 from habakkuk.core.redaction import Redactor
 from habakkuk.ops.stop import StopSignal
 
@@ -31,9 +32,16 @@ class Service(Protocol):
 
 
 def serve(
-    name: str, make: Callable[[Container], Service], environment: Environment | None = None
+    name: str,
+    make: Callable[[Container], Service],
+    environment: Environment | None = None,
+    *,
+    steps_back: bool = False,
 ) -> int:
-    """Run a service until the process is told to end; return its exit code."""
+    """Run a service until the process is told to end; return its exit code.
+
+    `steps_back`: as a worker does, since what it starts are agents' commands.
+    """
     use_one_heap()
     forbid_inspection()
     keep_files_closed()
@@ -42,6 +50,7 @@ def serve(
         level, redactor = settings.config.logs.level, Redactor(settings.secrets)
         # First: what is logged before would be in no form, and show secrets.
         configure_logging(level, redactor, process=name)
+        give_way(settings.config.worker_niceness if steps_back else 0)
         container = build(settings, name=name, pool_size=_POOL_SIZE)
     except ConfigurationError as error:
         sys.stderr.write(f"{error}\n")

@@ -19,7 +19,7 @@ from habakkuk.core.errors import ConfigurationError
 from habakkuk.core.hardening import keep_files_closed
 from habakkuk.core.heap import use_one_heap
 from habakkuk.core.log import configure_logging
-from habakkuk.core.priority import WORKER_NICENESS, give_way
+from habakkuk.core.priority import give_way
 from habakkuk.core.redaction import Redactor
 from habakkuk.jobs.host import JobSource
 from workers.factory import make_celery
@@ -29,13 +29,13 @@ def main(arguments: Sequence[str]) -> int:
     """Be a worker until told to end; return the exit code."""
     use_one_heap()
     keep_files_closed()
-    give_way(WORKER_NICENESS)
     try:
         settings = load_settings()
         app = make_celery(settings, build_worker)
     except ConfigurationError as error:
         sys.stderr.write(f"{error}\n")
         return 1
+    give_way(settings.config.worker_niceness)
     return serve(app, settings.config.workers, arguments)
 
 

@@ -33,8 +33,8 @@ _TERM_GRACE = 2.0  # seconds between the polite and the last signal after a time
 _SWEEP_SECONDS = 3.0
 _STOP_SECONDS = 15.0
 _ORDER_LIMIT = 4_000_000
-# After the workers (core/priority.py): a compiler may take hours, an answer may not.
-_NICENESS = 15
+# A compiler may take hours, an answer may not: further than a worker steps back (core/priority.py).
+_FURTHER, _FURTHEST = 5, 19
 _COULD_NOT = 127  # as shells say it
 
 
@@ -250,11 +250,15 @@ def _become(order: Order) -> None:
 
 
 def _give_way() -> None:
-    """Let the server go first: this session as a whole, and the command in it."""
-    os.setpriority(os.PRIO_PROCESS, 0, max(_NICENESS, os.getpriority(os.PRIO_PROCESS, 0)))
+    """Let who started this go first, where that steps back itself: this session as a whole."""
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    if own <= 0:
+        return
+    niceness = min(own + _FURTHER, _FURTHEST)
+    os.setpriority(os.PRIO_PROCESS, 0, niceness)
     try:
         with open("/proc/self/autogroup", "w") as group:  # noqa: PTH123 - as above
-            group.write(str(_NICENESS))
+            group.write(str(niceness))
     except OSError:
         return  # Not Linux, or one without it.
 

@@ -15,7 +15,7 @@ from habakkuk.bootstrap import build
 from habakkuk.core.config.environment import read_environment
 from habakkuk.core.config.settings import Settings, load_settings
 from habakkuk.core.log import configure_logging
-from habakkuk.core.priority import WORKER_NICENESS, give_way
+from habakkuk.core.priority import give_way
 from habakkuk.jobs.host import JobSource
 from scripts.drills.holding import hold
 from scripts.drills.mutants.apply import apply
@@ -35,8 +35,8 @@ def run(arguments: Sequence[str], variables: Mapping[str, str]) -> None:
     if name := variables.get(MUTANT):
         apply(name)
     # Not its main, which reads the process's own environment: its children would, too.
-    give_way(WORKER_NICENESS)
     settings = load_settings(read_environment(armed))
+    give_way(settings.config.worker_niceness)
     sys.exit(serve(make_celery(settings, _source), settings.config.workers, arguments))
 
 

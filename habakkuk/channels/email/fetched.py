@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import imaplib
 import re
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from email.utils import mktime_tz, parsedate_tz
 from typing import Any
 
 _UID = re.compile(rb"\bUID (\d+)")
@@ -58,8 +57,8 @@ def _head(words: bytes, literal: bytes | None) -> Head | None:
     if not uid or b"BODY[" not in words.upper():
         return None
     date = _DATE.search(words)
-    at = imaplib.Internaldate2tuple(b"INTERNALDATE " + date[1]) if date else None
-    return Head(uid, time.mktime(at) if at else 0.0, _number(_SIZE, words), literal or b"")
+    at = parsedate_tz(date[1].decode("latin-1").strip('" ')) if date else None
+    return Head(uid, float(mktime_tz(at)) if at else 0.0, _number(_SIZE, words), literal or b"")
 
 
 def _number(wanted: re.Pattern[bytes], words: bytes) -> int:

@@ -11,6 +11,7 @@ from habakkuk.core.errors import ConfigurationError
 _VARIABLES = {
     "public_url": "HABAKKUK_PUBLIC_URL",
     "trusted_proxies": "HABAKKUK_TRUSTED_PROXIES",
+    "worker_niceness": "HABAKKUK_WORKER_NICENESS",
 }
 
 

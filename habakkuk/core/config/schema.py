@@ -384,6 +384,8 @@ class Config(_Section):
     timezone: str = "UTC"
     public_url: PublicUrl | None = None
     trusted_proxies: int = Field(default=0, ge=0, le=8)
+    # How far workers let web go first, and agents' commands five further; 0: nobody does.
+    worker_niceness: int = Field(default=10, ge=0, le=14)
 
     @property
     def main_agent(self) -> str:

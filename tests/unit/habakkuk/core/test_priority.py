@@ -12,7 +12,7 @@ _TELL = """
 import os
 from habakkuk.core.priority import give_way
 {before}
-give_way(10)
+give_way({niceness})
 print(os.getpriority(os.PRIO_PROCESS, 0))
 """
 _GROUP = "print(open('/proc/self/autogroup').read())"
@@ -21,9 +21,9 @@ needs_groups = pytest.mark.skipif(
 )
 
 
-def told(before: str = "", after: str = "", *, leads: bool = True) -> list[str]:
+def told(before: str = "", after: str = "", niceness: int = 10, *, leads: bool = True) -> list[str]:
     ended = subprocess.run(
-        [sys.executable, "-c", _TELL.format(before=before) + after],
+        [sys.executable, "-c", _TELL.format(before=before, niceness=niceness) + after],
         start_new_session=leads,
         capture_output=True,
         text=True,
@@ -34,6 +34,10 @@ def told(before: str = "", after: str = "", *, leads: bool = True) -> list[str]:
 
 def test_a_process_steps_back() -> None:
     assert told() == ["10"]
+
+
+def test_an_operator_can_say_that_nobody_does() -> None:
+    assert told(niceness=0) == ["0"]
 
 
 def test_who_stepped_back_further_stays_there() -> None:

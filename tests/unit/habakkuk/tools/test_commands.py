@@ -114,12 +114,21 @@ def test_it_leads_a_session_without_a_terminal(workspace: Path) -> None:
     assert "No such device" in ended.errors.text()
 
 
-def test_it_goes_after_the_server(workspace: Path) -> None:
-    ended = run("nice; cat /proc/self/autogroup 2>/dev/null", workspace)
-    niceness, *session = ended.output.text().splitlines()
-    assert int(niceness) >= 15
+def test_it_goes_after_a_worker_that_steps_back(workspace: Path) -> None:
+    script = "(nice; cat /proc/self/autogroup) > told 2>/dev/null"
+    back = f"import os; os.setpriority(os.PRIO_PROCESS, 0, 10)\n{_WORKER}"
+    subprocess.run([sys.executable, "-c", back, str(workspace), script], cwd=ROOT, check=True)
+    niceness, *session = (workspace / "told").read_text().splitlines()
+    assert niceness == "15"
     # sched(7): "/autogroup-25 nice 15", where the kernel has it.
     assert not session or session[0].endswith("nice 15")
+
+
+def test_where_nobody_steps_back_it_does_not(workspace: Path) -> None:
+    # Not above 0 where the tests themselves step back.
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    expected = 0 if own == 0 else own + 5
+    assert run("nice", workspace).output.text() == f"{expected}\n"
 
 
 def test_descriptors_of_the_worker_are_not_inherited(workspace: Path) -> None:

@@ -1,14 +1,12 @@
 """The bars of the face: small at first sight, quick with long conversations, smooth streams.
 
-The times are what was promised. A time on the wall has several tries: a busy machine proves
-nothing.
+The times are what was promised, of the page's own work: on the wall a busy machine proves nothing.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable
 
 from playwright.sync_api import Browser, Response, expect
 from sqlalchemy import text
@@ -19,23 +17,12 @@ from tests.browser.window import Window
 FIRST_LOAD = 120_000
 OPENS_MS = 1000
 FRAME_MS = 50
-TRIES = 4
 _LONG = text("""
     INSERT INTO chat_messages (conversation_id, seq, author, body, state)
     SELECT c.id, n, CASE WHEN n % 2 = 0 THEN 'agent' ELSE 'user' END,
            'Message number ' || n || ' with **bold** words, `code`:' || E'\\n\\n- a\\n- b', 'sent'
     FROM conversations c, generate_series(2, 5001) AS n
 """)
-
-
-def _best(measure: Callable[[], float], bar: float) -> float:
-    """Return the best of a few tries, or the first that is within the bar."""
-    best = float("inf")
-    for _ in range(TRIES):
-        best = min(best, measure())
-        if best < bar:
-            break
-    return best
 
 
 def test_the_first_load_is_small(opening: Opening) -> None:
@@ -69,17 +56,17 @@ def test_files_are_kept_for_good_and_packed(opening: Opening) -> None:
     assert [answer.headers.get("content-encoding") for answer in scripts] == ["gzip"]
 
 
-def test_five_thousand_messages_open_in_a_second(opening: Opening) -> None:
+def test_five_thousand_messages_open_in_a_second(opening: Opening, browser: Browser) -> None:
+    """In the page's own time on the processor: how long the machine was busy proves nothing."""
     window = opening()
     window.served.send("first", "c")
     window.stack.container.database.run(_LONG)
-
-    def measure() -> float:
-        page = window.go("/c/c")
-        expect(page.get_by_text("Message number 5001")).to_be_visible()
-        return float(page.evaluate("performance.getEntriesByName('shown')[0].startTime"))
-
-    assert _best(measure, OPENS_MS) < OPENS_MS
+    browser.start_tracing(page=window.page, categories=["toplevel"])
+    page = window.go("/c/c")
+    expect(page.get_by_text("Message number 5001")).to_be_visible()
+    tasks = _main_tasks(browser.stop_tracing())
+    assert len(tasks) > 10
+    assert sum(tasks) < OPENS_MS
     window.page.locator(".thread").evaluate("e => e.scrollTo(0, 100)")
     expect(window.page.get_by_text("Message number 4930", exact=False)).to_have_count(1)
 

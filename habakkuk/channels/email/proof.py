@@ -18,7 +18,8 @@ from habakkuk.channels.email import headers
 from habakkuk.channels.email.addresses import ascii_domain, domain_of
 
 _FIELD = "authentication-results"
-_TOKEN = re.compile(r'"((?:[^"\\]|\\.)*)"|([();=])|([^\s"();=]+)')
+# What a backslash leads ends no comment: the server writes what a sender told it so.
+_TOKEN = re.compile(r'"((?:[^"\\]|\\.)*)"|([();=])|((?:\\.|[^\s"();=])+)')
 _METHOD = re.compile(r"([a-z0-9-]+)(/[0-9]+)?")
 
 
@@ -100,9 +101,11 @@ def _ends_in(name: str, end: str) -> bool:
 def _finding(tokens: list[str]) -> Finding | None:
     """Read `method[/version]=result`, then `type.property=value` as often as it comes."""
     pairs: list[tuple[str, str]] = []
-    for before, mark, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
+    # Of an address whose local part is quoted the domain is a token of its own.
+    behind = [*tokens[3:], ""]
+    for name, mark, value, rest in zip(tokens, tokens[1:], tokens[2:], behind, strict=False):
         if mark == "=":
-            pairs.append((before.lower(), after))
+            pairs.append((name.lower(), value + rest if rest.startswith("@") else value))
     if not pairs:
         return None
     method = _METHOD.fullmatch(pairs[0][0])

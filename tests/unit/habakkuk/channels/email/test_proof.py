@@ -30,6 +30,7 @@ def _doubt(*fields: str, trusted: str | None = "mx.example.org", sender: str = _
         # The server knows which domains belong together: it asked a list of public suffixes.
         "mx.example.org; dkim=pass header.d=mail.example.com; dmarc=pass header.from=example.com",
         "mx.example.org; spf=pass smtp.mailfrom=bounce@example.com",
+        'mx.example.org; spf=pass smtp.mailfrom="two words"@example.com smtp.helo=x',
         "mx.example.org; spf=pass smtp.mailfrom=example.com; dmarc=none header.from=example.com",
         "mx.example.org;\n\tdkim=pass header.i=@example.com header.s=a header.b=Q1+/=;"
         "\n\tdmarc=pass header.from=example.com",
@@ -69,6 +70,13 @@ def test_a_check_that_passed_for_the_sender_counts(field: str) -> None:
         "mx.example.org; spf=softfail smtp.mailfrom=example.com",
         "mx.example.org; spf=pass smtp.mailfrom=example.com@evil.example",
         'mx.example.org; spf=pass smtp.mailfrom="x; dmarc=pass"@evil.example',
+        # The domain of an address stands behind its local part, whatever that looks like.
+        'mx.example.org; spf=pass smtp.mailfrom="a@example.com"@evil.example',
+        'mx.example.org; spf=pass smtp.mailfrom="a@example.com" @evil.example smtp.helo=x',
+        'mx.example.org; dkim=pass header.i="a@example.com"@evil.example',
+        # As a server writes a local part that holds brackets.
+        r"mx.example.org; spf=pass (of x\) smtp.mailfrom=a@example.com \(@evil.example)"
+        " smtp.mailfrom=evil.example",
         "mx.example.org; spf=none (dmarc=pass; dkim=pass header.d=example.com)",
         "mx.example.org; iprev=pass; auth=pass smtp.auth=alice@example.com",
         "evil.example; dmarc=pass header.from=example.com",

@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-# Further to the right it would be code, unless it stands in a quote.
-_LEAD = r"(?: {0,3}| {0,3}>[ >]*)"
-_RULE = re.compile(rf"{_LEAD}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
+# Further to the right it would be code, unless it stands in a quote. What takes blanks gives none
+# back (`*+`): a line of nothing else would be tried in all ways to share them out.
+_LEAD = r"(?: {0,3}+>[ >]*+| {0,3}+)"
+_CELL = r"[ \t]*+:?-++:?[ \t]*+"
+_RULE = re.compile(rf"{_LEAD}\|?{_CELL}(?:\|{_CELL})*+\|?[ \t]*+")
 _ROW = re.compile(rf"{_LEAD}[^\s>].*")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from functools import partial
 
 import pytest
@@ -114,6 +115,15 @@ def test_a_head_goes_with_its_first_row() -> None:
 def test_a_head_that_fills_a_part_is_not_repeated() -> None:
     text = f"| {'wide ' * 10}|\n|---|\n" + "| 1 |\n" * 30
     assert sum("wide" in part for part in split(text, 90)) == 1
+
+
+@pytest.mark.parametrize("begins", ["|-", ">"])
+def test_a_row_of_endless_blanks_takes_no_time(begins: str) -> None:
+    """In place of a table's second line: a model may be told to write it."""
+    text = "a | b\n" + begins + " " * 50_000 + "x|\n" + "c | d\n" * 10_000
+    began = time.process_time()
+    assert len(split(text, 60_000)) == 2
+    assert time.process_time() - began < 5
 
 
 def test_what_fits_is_left_as_it_is() -> None:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from habakkuk.channels.messages import OutboundMessage
+from habakkuk.channels.outcomes import Lost
 from habakkuk.channels.slack import files
-from habakkuk.channels.slack.client import Client, part
+from habakkuk.channels.slack.client import Client, Refused, part
 
 Message = Mapping[str, Any]
 # A delivery is repeated for a day at most.
@@ -52,8 +53,14 @@ class History:
 
     def since(self, chat: str, oldest: str) -> Past:
         """Return what was written in a chat after a time stamp, as far as it is looked through."""
-        # Without an end Slack begins with the oldest, and each page goes on from there.
-        pages = list(self._pages(chat, "", oldest=oldest))
+        pages: list[object] = []
+        try:
+            # Without an end Slack begins with the oldest, and each page goes on from there.
+            pages.extend(self._pages(chat, "", oldest=oldest))
+        except (Refused, Lost):
+            # What was read counts: it is asked for once only.
+            if not pages:
+                raise
         found = [one for page in pages for one in _listed(page)]
         whole = not _following(pages[-1])
         return Past(sorted(found, key=lambda one: str(one.get("ts", ""))), whole=whole)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import pytest
 
@@ -250,6 +251,32 @@ def test_what_is_more_than_is_read_back_is_said(
     assert len(desk.texts) == 1 + 1000 + 1
     told = capfd.readouterr()
     assert "more was written in a chat than is read back" in told.out + told.err
+
+
+def test_what_was_read_counts_where_slack_gives_no_more(
+    slack: SlackServer, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk()
+    first = start(desk)
+    until(lambda: slack.socket.lines)
+    slack.says("one")
+    # Acknowledged, too: else Slack brings it again.
+    until(lambda: desk.texts == ["one"] and slack.socket.brought)
+    first.stop()
+    for n in range(300):
+        slack.writes(f"missed {n}")
+    read = slack._conversations_history
+
+    def busy(asked: Mapping[str, Any]) -> Any:
+        if asked.get("cursor"):
+            raise Refusal("ratelimited")
+        return read(asked)
+
+    monkeypatch.setattr(slack, "_conversations_history", busy)
+    start(desk)
+    slack.says("after")
+    until(lambda: desk.texts[-1:] == ["after"])
+    assert desk.texts == ["one", "one", *(f"missed {n}" for n in range(199)), "after"]
 
 
 def test_a_chat_that_cannot_be_read_back_holds_nothing_up(slack: SlackServer, start: Start) -> None:

@@ -13,7 +13,8 @@ _BEGINNINGS = text("""
     FROM messages m LEFT JOIN turns t ON t.id = m.job_id
     WHERE m.session_id = :session_id GROUP BY m.job_id ORDER BY 1 DESC
 """)
-# The model is still to be told of a correction when the message that it corrects is copied.
+# The model is still to be told of a correction when the message that it corrects is copied, from
+# a copy as well: the job's id ends in that of the turn there.
 _SESSION = text("""
     INSERT INTO sessions (id, conversation_id, agent, user_id, system_prompt, prompt_parts, model,
                           effort, personality, todo, title, title_source, forked_from, corrections)
@@ -24,7 +25,8 @@ _SESSION = text("""
             JOIN chat_messages o ON o.conversation_id = s.conversation_id
                                 AND o.seq = CAST(c.key AS bigint)
             WHERE EXISTS (SELECT 1 FROM messages m
-                          WHERE m.session_id = s.id AND m.job_id = o.turn_id AND m.seq <= :last))
+                          WHERE m.session_id = s.id AND m.seq <= :last
+                            AND o.turn_id IN (m.job_id, split_part(m.job_id, ':', -1))))
     FROM sessions s WHERE s.id = :session_id
 """)
 # A step is unique within its job, so that the copies belong to jobs of their own.

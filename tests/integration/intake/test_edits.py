@@ -86,6 +86,16 @@ def test_a_copy_of_the_session_knows_it(room: Room) -> None:
     assert "It now reads:]\nbetter\n" in room.heard(room.say("second"))
 
 
+def test_a_copy_of_a_copy_knows_it_too(room: Room) -> None:
+    room.stack.start()
+    first = room.say("first")
+    room.heard(first)
+    room.edit(first, "better")
+    room.say("/fork")
+    room.say("/fork")
+    assert "It now reads:]\nbetter\n" in room.heard(room.say("second"))
+
+
 def test_a_copy_without_the_message_knows_nothing_of_it(room: Room) -> None:
     room.stack.start()
     room.heard(room.say("first"))

@@ -272,7 +272,7 @@ class Acceptance:
 class Accepted:
     """Where an accepted message stands, who answers it, and since when the turn is there.
 
-    `behind`: a turn of its session waits for something, maybe for a person.
+    `behind`: a call of its session's turn waits for something, maybe for a person.
     """
 
     conversation_id: str

@@ -75,7 +75,7 @@ class Admitted:
 
     `turn_id` is None for a command, whose `reply` is set, and whose `session_id` is the session
     that was the conversation's current one before it. `answers`: it answered the open question of
-    that turn, which goes on. `behind`: a turn of its session waits for something before it.
+    that turn, which goes on. `behind`: a call of its session's turn waits for something.
     """
 
     conversation_id: str

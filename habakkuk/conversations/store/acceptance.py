@@ -15,7 +15,8 @@ from habakkuk.conversations.types import Acceptance, Accepted
 from habakkuk.db.engine import Database, Work
 from habakkuk.db.statements import Row
 
-# What is known locks nothing, so that a repeat has nothing to write, not even a commit.
+# What is known locks nothing, so that a repeat has nothing to write, not even a commit. A turn that
+# has asked something runs on while other calls of it do.
 _ACCEPT = text(f"""
     WITH conv AS MATERIALIZED (
         SELECT id, session_id, agent, next_seq FROM conversations
@@ -56,8 +57,9 @@ _ACCEPT = text(f"""
         FROM opened o WHERE :opens ON CONFLICT (id) DO NOTHING
     )
     SELECT o.conversation_id, o.session_id, o.agent, o.seq, now() AS at,
-           EXISTS (SELECT 1 FROM jobs j
-                   WHERE j.serial_key = 's:' || o.session_id AND j.state = 'waiting') AS behind,
+           EXISTS (SELECT 1 FROM jobs j JOIN waits w ON w.job_id = j.id
+                   WHERE j.serial_key = 's:' || o.session_id
+                     AND j.state IN ('running', 'waiting') AND w.resolved_at IS NULL) AS behind,
            NULL AS turn_id, NULL AS reply
     FROM opened o
     UNION ALL

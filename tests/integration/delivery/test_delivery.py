@@ -277,6 +277,18 @@ def test_a_question_is_answered_by_the_words_of_the_one_who_asked(phones: Phones
     assert len(phone.stack.trace("effects.log", "careful")) == 1
 
 
+def test_who_writes_after_a_question_is_told_so_while_other_calls_run(phones: Phones) -> None:
+    """The turn has asked, and goes on as long as one of its calls takes."""
+    phone = phones(agent="careful")
+    phone.stack.start()
+    turn = phone.say('[[tool effect {}]] [[tool look {"seconds": 20}]] go').turn_id
+    until(lambda: len(phone.texts()) == 1)
+    phone.say("what about it?")
+    until(lambda: any("comes after the open question" in said for said in phone.texts()))
+    (job,) = (row for row in phone.rows("jobs") if row.id == turn)
+    assert job.state == "running"
+
+
 def test_a_question_that_nobody_will_see_is_denied_at_once(phones: Phones) -> None:
     phone = phones(agent="careful")
     phone.platform.plans.append(refuse(410))

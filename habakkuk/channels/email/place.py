@@ -68,7 +68,8 @@ class Stand:
         """Return what is stored with an event."""
         known: dict[str, Any] = {"box": self.box, "validity": self.validity}
         known |= {"uid": self.uid, "seen": self.seen}
-        if self.is_looking_through:
+        # One that was set aside comes back later, and counts as before.
+        if self.is_looking_through or any(uid <= self.until for uid in self.aside):
             known |= {"until": self.until, "since": self.since}
         if self.aside:
             known["aside"] = {str(uid): [one.since, one.tries] for uid, one in self.aside.items()}

@@ -56,3 +56,11 @@ def test_a_line_that_breaks_at_one_mail_again_and_again_breaks_by_it() -> None:
 def test_a_mail_that_was_set_aside_counts_when_numbers_begin_anew() -> None:
     place = Stand("box", 7, uid=4, seen=2000.0)
     assert (place.earliest, place.refused(5, 1000.0).earliest) == (2000.0, 1000.0)
+
+
+def test_a_mail_with_a_new_number_that_is_set_aside_is_no_new_one_after_a_restart() -> None:
+    place = Stand("box", 7).renumbered(8, 5, 99.5).past(4).refused(5, 1000.0)
+    again = Stand.stored(place.past(6).written(), "box")
+    assert again is not None
+    assert (again.until, again.since, again.is_looking_through) == (5, 99.5, False)
+    assert "until" not in again.past(5).written()

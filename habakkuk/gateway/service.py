@@ -172,7 +172,7 @@ class Gateway:
     def _accept_at_once(self, inbound: Inbound, asked: Acceptance) -> Accepted | Earlier | None:
         """Accept in one statement, at an address that is there or at a new one."""
         accepted = None if inbound.fresh else acceptance.accept(self._database, asked)
-        if accepted is not None or inbound.remote_id or inbound.session_id:
+        if accepted is not None or inbound.session_id:
             return accepted
         agent = inbound.agent or inbound.routed or self._config.main_agent
         conversation = rows.conversation_id(inbound.address)

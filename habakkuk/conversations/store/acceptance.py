@@ -66,34 +66,41 @@ _ACCEPT = text(f"""
     SELECT e.conversation_id, e.session_id, NULL, e.seq, NULL, false, e.turn_id, e.reply
     FROM ({EARLIER}) e
 """)
-# Of a message without an id of its own nothing can be known already: one statement makes the
-# conversation and takes the message, and does nothing where an address is not new.
+# One statement makes the conversation and takes the message. It does nothing where the address is
+# not new or the message is known; where its twin at another address is accepted at this very
+# moment, an empty conversation is left.
 _OPEN = text("""
     WITH conv AS (
         INSERT INTO conversations (id, channel, account, chat, thread, user_id, agent, session_id,
                                    next_seq)
-        VALUES (:conversation_id, :channel, :account, :chat, :thread, :user_id, :agent,
-                :session_id, 2)
+        SELECT :conversation_id, :channel, :account, :chat, :thread, :user_id, :agent,
+               :session_id, 2
+        WHERE NOT EXISTS (SELECT 1 FROM chat_messages m
+                          WHERE m.account = :account AND m.remote_id = :remote_id)
         ON CONFLICT DO NOTHING RETURNING id, session_id
     ), session AS (
         INSERT INTO sessions (id, conversation_id, agent, user_id)
         SELECT c.session_id, c.id, :agent, :user_id FROM conv c
     ), msg AS (
-        INSERT INTO chat_messages (conversation_id, seq, author, user_id, account, body, data,
-                                   state, turn_id)
-        SELECT c.id, 1, 'user', :user_id, :account, :body, CAST(:data AS jsonb), 'queued', :turn_id
+        INSERT INTO chat_messages (conversation_id, seq, author, kind, user_id, account, remote_id,
+                                   body, data, state, turn_id)
+        SELECT c.id, 1, :author, :message_kind, :user_id, :account, :remote_id,
+               :body, CAST(:data AS jsonb), 'queued', :turn_id
         FROM conv c
+        ON CONFLICT (account, remote_id) WHERE remote_id IS NOT NULL DO NOTHING
+        RETURNING seq
     ), turn AS (
         INSERT INTO turns (id, session_id, conversation_id, user_id, agent, origin, reply_to)
         SELECT :turn_id, c.session_id, c.id, :user_id, :agent, :origin, CAST(:reply_to AS jsonb)
-        FROM conv c
+        FROM conv c, msg
     ), job AS (
         INSERT INTO jobs (id, kind, queue, serial_key, payload)
-        SELECT :turn_id, :kind, :queue, 's:' || c.session_id, CAST(:payload AS jsonb) FROM conv c
+        SELECT :turn_id, :kind, :queue, 's:' || c.session_id, CAST(:payload AS jsonb)
+        FROM conv c, msg
     )
     SELECT c.id AS conversation_id, c.session_id, CAST(:agent AS text) AS agent,
-           CAST(1 AS bigint) AS seq, now() AS at, false AS behind
-    FROM conv c
+           msg.seq, now() AS at, false AS behind
+    FROM conv c, msg
 """)
 
 
@@ -116,7 +123,7 @@ def open_and_accept(
 ) -> Accepted | None:
     """Make a conversation with its session and accept its first message, as one transaction.
 
-    For a message without a remote id that joins nothing. None: the address is not new.
+    For a message that joins nothing. None: the address is not new, or the message is known.
     """
     rows = database.run(
         _OPEN,

@@ -23,6 +23,7 @@ from tests.fakes.pictures import png_of
 from tests.fakes.platform import DROP_AFTER
 from tests.fakes.telegram_forms import File
 from tests.fakes.telegram_server import TOKEN, Refusal, TelegramServer
+from tests.fakes.watched import Watched
 
 Bot = Callable[..., TelegramAdapter]
 _MESSAGE = OutboundMessage("key1", "42", "", "", "answer", reply_to="42:7")
@@ -32,19 +33,6 @@ _MOST = 25_000_000
 
 def _remote(size: int | None = None) -> RemoteFile:
     return RemoteFile("a.bin", "application/octet-stream", size, {"file_id": "F1"})
-
-
-class _Watched(io.BytesIO):
-    """A file that remembers how much of it was asked for at once."""
-
-    def __init__(self, data: bytes) -> None:
-        super().__init__(data)
-        self.asked: list[int] = []
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        found = super().read(size)
-        self.asked.append(len(found))
-        return found
 
 
 def _file(data: bytes, mime: str, name: str = "a.bin") -> OutboundFile:
@@ -96,7 +84,7 @@ def test_a_stopped_fetch_asks_nothing(telegram: TelegramServer, bot: Bot) -> Non
 
 
 def test_a_large_file_is_read_while_it_is_sent(telegram: TelegramServer, bot: Bot) -> None:
-    body = _Watched(bytes(1_000_000))
+    body = Watched(bytes(1_000_000))
     file = OutboundFile("a.bin", "application/pdf", 1_000_000, lambda: body)
     bot().send(replace(_MESSAGE, file=file))
     assert max(body.asked) <= 65_536

@@ -14,6 +14,7 @@ from habakkuk.channels.messages import OutboundFile, OutboundMessage, RemoteFile
 from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
 from tests.fakes.platform import DROP_AFTER
 from tests.fakes.slack_server import TEAM, Refusal, SlackServer
+from tests.fakes.watched import Watched
 from tests.integration.channels.slack.parts import app
 
 _MESSAGE = OutboundMessage("key1", "D1", "", "hello", "answer", reply_to=f"{TEAM}:D1:5.1")
@@ -75,21 +76,8 @@ def test_a_file_keeps_its_title_and_its_ending(slack: SlackServer, name: str, to
     assert re.fullmatch(told, file["name"])
 
 
-class _Watched(io.BytesIO):
-    """A file that remembers how much of it was asked for at once."""
-
-    def __init__(self, data: bytes) -> None:
-        super().__init__(data)
-        self.asked: list[int] = []
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        found = super().read(size)
-        self.asked.append(len(found))
-        return found
-
-
 def test_a_large_file_is_read_while_it_is_sent(slack: SlackServer) -> None:
-    body = _Watched(bytes(1_000_000))
+    body = Watched(bytes(1_000_000))
     file = OutboundFile("a.bin", "application/pdf", 1_000_000, lambda: body)
     app(slack).send(replace(_MESSAGE, file=file))
     assert max(body.asked) <= 65_536

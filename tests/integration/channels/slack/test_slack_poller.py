@@ -34,6 +34,18 @@ def start(slack: SlackServer) -> Iterator[Start]:
     assert slack.socket.late == []
 
 
+def _away_after_one(slack: SlackServer, start: Start) -> Desk:
+    """Return the desk of a listener that took one message and is gone."""
+    desk = Desk()
+    first = start(desk)
+    until(lambda: slack.socket.lines)
+    slack.says("one")
+    # Acknowledged, too: else Slack brings it again.
+    until(lambda: desk.texts == ["one"] and slack.socket.brought)
+    first.stop()
+    return desk
+
+
 def test_what_is_written_comes_at_once_and_in_order(slack: SlackServer, start: Start) -> None:
     running = start()
     until(lambda: slack.socket.lines)
@@ -202,13 +214,7 @@ def test_presses_edits_deletions_and_commands_come_too(slack: SlackServer, start
 
 
 def test_what_slack_gave_up_on_is_read_back(slack: SlackServer, start: Start) -> None:
-    desk = Desk()
-    first = start(desk)
-    until(lambda: slack.socket.lines)
-    slack.says("one")
-    # Acknowledged, too: else Slack brings it again.
-    until(lambda: desk.texts == ["one"] and slack.socket.brought)
-    first.stop()
+    desk = _away_after_one(slack, start)
     for n in (2, 3):
         slack.writes(f"missed {n}")
     start(desk)
@@ -219,13 +225,7 @@ def test_what_slack_gave_up_on_is_read_back(slack: SlackServer, start: Start) ->
 
 
 def test_more_than_a_page_is_read_back_in_order(slack: SlackServer, start: Start) -> None:
-    desk = Desk()
-    first = start(desk)
-    until(lambda: slack.socket.lines)
-    slack.says("one")
-    # Acknowledged, too: else Slack brings it again.
-    until(lambda: desk.texts == ["one"] and slack.socket.brought)
-    first.stop()
+    desk = _away_after_one(slack, start)
     for n in range(450):
         slack.writes(f"missed {n}")
     start(desk)
@@ -236,13 +236,7 @@ def test_more_than_a_page_is_read_back_in_order(slack: SlackServer, start: Start
 def test_what_is_more_than_is_read_back_is_said(
     slack: SlackServer, start: Start, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    desk = Desk()
-    first = start(desk)
-    until(lambda: slack.socket.lines)
-    slack.says("one")
-    # Acknowledged, too: else Slack brings it again.
-    until(lambda: desk.texts == ["one"] and slack.socket.brought)
-    first.stop()
+    desk = _away_after_one(slack, start)
     for n in range(1100):
         slack.writes(f"missed {n}")
     start(desk)
@@ -256,13 +250,7 @@ def test_what_is_more_than_is_read_back_is_said(
 def test_what_was_read_counts_where_slack_gives_no_more(
     slack: SlackServer, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk = Desk()
-    first = start(desk)
-    until(lambda: slack.socket.lines)
-    slack.says("one")
-    # Acknowledged, too: else Slack brings it again.
-    until(lambda: desk.texts == ["one"] and slack.socket.brought)
-    first.stop()
+    desk = _away_after_one(slack, start)
     for n in range(300):
         slack.writes(f"missed {n}")
     read = slack._conversations_history
@@ -280,13 +268,7 @@ def test_what_was_read_counts_where_slack_gives_no_more(
 
 
 def test_a_chat_that_cannot_be_read_back_holds_nothing_up(slack: SlackServer, start: Start) -> None:
-    desk = Desk()
-    first = start(desk)
-    until(lambda: slack.socket.lines)
-    slack.says("one")
-    # Acknowledged, too: else Slack brings it again.
-    until(lambda: desk.texts == ["one"] and slack.socket.brought)
-    first.stop()
+    desk = _away_after_one(slack, start)
     slack.refusals["conversations.history"].append(Refusal("missing_scope", needed="im:history"))
     start(desk)
     until(lambda: slack.socket.lines)

@@ -6,14 +6,15 @@ import re
 import ssl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 
 import httpx2
 
 from habakkuk.core.addresses import Connect, Resolve
 from habakkuk.core.http import Fetched, Head, HttpFailed, HttpRefused, Limits, Request
 from habakkuk.core.interrupt import Interrupt
-from habakkuk.core.lines import Call, Calls, LineBackend, LineTransport, trusted_certificates
+from habakkuk.core.lines import Call, Calls, LineBackend, LineTransport
+from habakkuk.core.trust import trusted
 
 _MAX_HOPS = 5
 _PIECE = 65_536
@@ -47,7 +48,7 @@ class Fetcher:
         self._resolve = resolve
         self._checked = checked
         self._connect = connect
-        self._read_trust = trust or trusted_certificates
+        self._read_trust = trust or partial(trusted, "http")
 
     @cached_property
     def _trust(self) -> ssl.SSLContext:

@@ -21,6 +21,7 @@ import httpcore2
 import httpx2
 
 from habakkuk.core.addresses import Connect, Resolve, resolve_name
+from habakkuk.core.trust import trusted
 
 _Options = Iterable[tuple[Any, ...]]
 # Turns run 128 at once in a process: the library's default of 100 connections would make some wait.
@@ -267,22 +268,16 @@ class LineBackend(httpcore2.NetworkBackend):
         return line
 
 
-def trusted_certificates() -> ssl.SSLContext:
-    """Return what TLS trusts: the system's store."""
-    # The environment gives only SSL_CERT_FILE and SSL_CERT_DIR: minimal images need them.
-    return httpx2.create_ssl_context(trust_env=True)
-
-
 class LineTransport(httpx2.HTTPTransport):
     """The transport over lines that can be cut. HTTP/1.1 only: a cut needs one call a line."""
 
     def __init__(self, backend: LineBackend, trust: ssl.SSLContext | None = None) -> None:
         """Build the pool; the library's own constructor has no place for a network backend.
 
-        `trust` is for those who make many: reading the trusted certificates takes 0.1 s.
+        `trust` is what TLS trusts in place of the house's certificates.
         """
         self._pool = httpcore2.ConnectionPool(
-            ssl_context=trust or trusted_certificates(),
+            ssl_context=trust or trusted("http"),
             max_connections=None,
             max_keepalive_connections=_KEPT_LINES,
             keepalive_expiry=_KEPT_SECONDS,

@@ -27,7 +27,9 @@ from pathlib import Path
 from queue import Queue
 from typing import Any
 
+from habakkuk.core.config.settings import load_settings
 from habakkuk.ops.processes import ROOT
+from workers import preload
 
 # What a worker imports by itself.
 _MODULES = (
@@ -69,13 +71,22 @@ class Nursery:
     """The nursery as its user sees it."""
 
     def __init__(
-        self, environment: Mapping[str, str], log: Path, program: str = "scripts.drills.worker"
+        self,
+        environment: Mapping[str, str],
+        log: Path,
+        program: str = "scripts.drills.worker",
+        *,
+        configured: bool = False,
     ) -> None:
-        """Start it; it imports at once. `program` is the module that its forks run."""
+        """Start it; it imports at once. `program` is the module that its forks run.
+
+        `configured`: the environment names a home with a configuration, so that it can load all
+        that `up` loads before it forks.
+        """
         self._program = program
         with log.open("ab") as out:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "scripts.drills.nursery"],
+                [sys.executable, "-m", "scripts.drills.nursery", *(["configured"] * configured)],
                 cwd=ROOT,
                 env=dict(environment),
                 stdin=subprocess.PIPE,
@@ -193,6 +204,8 @@ def main() -> None:
     """Import, then fork on request until the input ends."""
     for name in (*_MODULES, *_found()):
         importlib.import_module(name)
+    if "configured" in sys.argv[1:]:
+        preload.load(load_settings())
     gc.collect()
     gc.freeze()
     children: set[int] = set()

@@ -259,8 +259,6 @@ class World:
         serve = (sys.executable, "-m", "tests.fakes.model_server")
         options = ("--port", str(self.model_port), "--control")
         self._model = self._program("model", (*serve, *options), {})
-        if self.options.forked:
-            self._nursery = Nursery(self.environment, self._log("nursery"))
         self.valkey.start()
         self.postgres.start()
         server = Records(self.postgres.url("postgres"))
@@ -271,6 +269,8 @@ class World:
         (self.home / "config.yaml").write_text(
             _CONFIG.format(port=self.model_port, turns=self.options.turns, channels=channels)
         )
+        if self.options.forked:
+            self._nursery = Nursery(self.environment, self._log("nursery"), configured=True)
         self.api = Api(self.web_port, self._token())
         if self.options.cutter:
             self._start_cutter()

@@ -104,6 +104,12 @@ class SlackSocket:
             self.pending.append(Envelope(kind, payload, time.monotonic() + delay))
             self.changed.notify_all()
 
+    def wait_no_longer(self) -> None:
+        """Let the time be over in which what went out is acknowledged."""
+        with self.changed:
+            for envelope in self.pending:
+                envelope.sent = -self.ack_seconds
+
     def say(self, **told: Any) -> None:
         """Write something on every line that is no envelope, such as type="disconnect"."""
         with self.changed:

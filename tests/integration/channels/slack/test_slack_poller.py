@@ -172,18 +172,18 @@ def test_a_thread_that_cannot_be_looked_up_comes_again(slack: SlackServer, start
     """Whether it is meant for the bot is not known, so it is neither read nor thrown away."""
     root = slack.writes(f"<@{BOT}> start", "C1")
     slack.refusals["conversations.replies"].append(Refusal("internal_error"))
-    slack.socket.ack_seconds = 0.3
     running = start()
     until(lambda: slack.socket.lines)
     slack.says("and then?", "C1", thread_ts=root["ts"], parent_user_id="U42")
+    until(lambda: not slack.refusals["conversations.replies"])
+    slack.socket.wait_no_longer()
     until(lambda: running.desk.events)
     (message,) = running.desk.events
     assert isinstance(message, InboundMessage)
     assert message.addressed
     until(lambda: slack.socket.brought)
     assert slack.socket.brought[0].attempt == 1
-    # Not acknowledged, which is meant.
-    slack.socket.late.clear()
+    assert slack.socket.late.pop() == "events_api was not acknowledged"
 
 
 def test_presses_edits_deletions_and_commands_come_too(slack: SlackServer, start: Start) -> None:

@@ -52,6 +52,7 @@ CREATE INDEX jobs_key_alive ON jobs (serial_key, seq) WHERE state IN ('pending',
 CREATE UNIQUE INDEX jobs_one_running ON jobs (serial_key) WHERE state = 'running' AND serial_key IS NOT NULL;
 CREATE INDEX jobs_pending ON jobs (queue, priority, run_at, seq) WHERE state = 'pending';
 CREATE INDEX jobs_running ON jobs (id) WHERE state = 'running';
+CREATE INDEX jobs_waiting ON jobs (serial_key) WHERE state = 'waiting';
 CREATE INDEX jobs_undos_alive ON jobs (id) WHERE kind = 'undo' AND state IN ('pending', 'running');
 
 CREATE TABLE processes (

@@ -15,6 +15,15 @@ from habakkuk.conversations.types import Acceptance, Accepted
 from habakkuk.db.engine import Database, Work
 from habakkuk.db.statements import Row
 
+
+def _waits_in(state: str) -> str:
+    # Of one state each, so that the keys of those alone are read: a session may have thousands of
+    # messages that wait for their turn.
+    return f"""EXISTS (SELECT 1 FROM jobs j JOIN waits w ON w.job_id = j.id
+                       WHERE j.serial_key = 's:' || o.session_id
+                         AND j.state = '{state}' AND w.resolved_at IS NULL)"""
+
+
 # What is known locks nothing, so that a repeat has nothing to write, not even a commit. A turn that
 # has asked something runs on while other calls of it do.
 _ACCEPT = text(f"""
@@ -57,9 +66,7 @@ _ACCEPT = text(f"""
         FROM opened o WHERE :opens ON CONFLICT (id) DO NOTHING
     )
     SELECT o.conversation_id, o.session_id, o.agent, o.seq, now() AS at,
-           EXISTS (SELECT 1 FROM jobs j JOIN waits w ON w.job_id = j.id
-                   WHERE j.serial_key = 's:' || o.session_id
-                     AND j.state IN ('running', 'waiting') AND w.resolved_at IS NULL) AS behind,
+           {_waits_in("running")} OR {_waits_in("waiting")} AS behind,
            NULL AS turn_id, NULL AS reply
     FROM opened o
     UNION ALL

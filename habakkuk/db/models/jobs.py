@@ -74,6 +74,8 @@ class Job(Base):
         ),
         Index("jobs_key_alive", "serial_key", "seq", postgresql_where=text(_ALIVE)),
         Index("jobs_running", "id", postgresql_where=text("state = 'running'")),
+        # Whether a new message stands behind something open is told with its acceptance.
+        Index("jobs_waiting", "serial_key", postgresql_where=text("state = 'waiting'")),
         # Every call that changes a workspace asks whether one is at work there.
         Index(
             "jobs_undos_alive",

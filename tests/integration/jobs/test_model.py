@@ -236,6 +236,8 @@ class JobsMachine(RuleBasedStateMachine):
         if not self.holds(lease) or self.locked(lease.id):
             return
         self.end_lease(lease)
+        # The sweep asks this first: what it leaves out is never mended.
+        assert sweep.finds_something(self.database)
         with self.database.transaction() as work:
             taken = [one.id for one in sweep.take_over(work)]
         assert taken == [lease.id]

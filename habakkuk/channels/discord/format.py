@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 import pyromark
 from pyromark import Options
@@ -21,6 +22,8 @@ _OPTIONS = Options.ENABLE_TABLES | Options.ENABLE_STRIKETHROUGH | Options.ENABLE
 _SPECIAL = re.compile(r"[*_~`|<>@&\\#+=\[\])-]|^(?: {4}|\t)", re.MULTILINE)
 
 
+# A part is measured before it is sent, and those of a long answer one after the other.
+@lru_cache(maxsize=64)
 def render(markdown: str) -> str:
     """Return what is sent for Markdown."""
     if _SPECIAL.search(markdown) is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 from urllib.parse import urlsplit
@@ -44,6 +45,8 @@ class Formatted:
     plain: str
 
 
+# A part is measured before it is sent, and those of a long answer one after the other.
+@lru_cache(maxsize=64)
 def render(markdown: str, limit: int) -> Formatted:
     """Return what Telegram shows for Markdown; `plain` keeps to `limit` where `text` does."""
     escaped = _escaped(markdown)

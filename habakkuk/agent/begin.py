@@ -8,11 +8,12 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from habakkuk.agent.run import TurnRun
+from habakkuk.conversations.files import Attached
 from habakkuk.conversations.shelf import automatic_title
 from habakkuk.conversations.store import hotpath, turns
 from habakkuk.conversations.store.hotpath import Taken
 from habakkuk.conversations.todo import TodoList, todo_from_json
-from habakkuk.conversations.types import Attached, Outcome, Said, StoredMessage
+from habakkuk.conversations.types import Outcome, Said, StoredMessage
 from habakkuk.core.text import size_text
 from habakkuk.db.engine import Work
 from habakkuk.jobs.types import JobState

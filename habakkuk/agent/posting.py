@@ -12,14 +12,7 @@ from habakkuk.blobs.incoming import MOST_BYTES
 from habakkuk.channels.contract import Feature, Sender
 from habakkuk.channels.registry import Channels, Line
 from habakkuk.conversations.store import addresses, chat, turns
-from habakkuk.conversations.types import (
-    Address,
-    Author,
-    ChatState,
-    NewChatMessage,
-    Target,
-    Turn,
-)
+from habakkuk.conversations.types import Address, Author, ChatState, NewChatMessage, Target, Turn
 from habakkuk.core.errors import ConfigurationError, ToolError
 from habakkuk.core.ids import derive
 from habakkuk.db.engine import Database

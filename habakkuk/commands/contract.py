@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from habakkuk.accounts.types import Role, User
+from habakkuk.conversations.files import Attached, Awaited
 from habakkuk.conversations.personalities import Personalities
-from habakkuk.conversations.types import Attached, Awaited, Conversation, Target
+from habakkuk.conversations.types import Conversation, Target
 from habakkuk.core.config.schema import Config
 from habakkuk.db.engine import Work
 from habakkuk.jobs.service import Jobs

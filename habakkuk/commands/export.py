@@ -7,16 +7,10 @@ from functools import partial
 
 from habakkuk.commands.contract import CommandContext, command
 from habakkuk.conversations.exported import exported
+from habakkuk.conversations.files import FILES, Attached
 from habakkuk.conversations.shelf import automatic_title
 from habakkuk.conversations.store import chat, shelf
-from habakkuk.conversations.types import (
-    FILES,
-    Attached,
-    Author,
-    ChatKind,
-    ChatState,
-    NewChatMessage,
-)
+from habakkuk.conversations.types import Author, ChatKind, ChatState, NewChatMessage
 
 _MIME = "text/markdown"
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from habakkuk.commands.contract import CommandContext, Words, command
+from habakkuk.conversations.files import awaited_of, files_of
 from habakkuk.conversations.store import chat, turns
-from habakkuk.conversations.types import OUTSIDE, Author, awaited_of, files_of
+from habakkuk.conversations.types import OUTSIDE, Author
 
 
 def _again(context: CommandContext, _arguments: str) -> Words | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
-from habakkuk.conversations.types import Author, ChatKind, ChatMessage, ChatState, files_of
+from habakkuk.conversations.files import files_of
+from habakkuk.conversations.types import Author, ChatKind, ChatMessage, ChatState
 
 _PAGE = 500
 _NAMES = {Author.USER: "You", Author.SYSTEM: "Habakkuk"}

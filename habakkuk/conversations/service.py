@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from habakkuk.conversations.files import Attached, files_of
 from habakkuk.conversations.store import (
     activity,
     addresses,
@@ -18,13 +19,11 @@ from habakkuk.conversations.store.activity import Activity
 from habakkuk.conversations.store.steps import ShownTurn
 from habakkuk.conversations.types import (
     Address,
-    Attached,
     ChatMessage,
     Conversation,
     Session,
     StoredMessage,
     Turn,
-    files_of,
 )
 from habakkuk.core.errors import NotFound
 from habakkuk.db.engine import Database

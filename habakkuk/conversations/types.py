@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from habakkuk.conversations.files import Attached, Awaited, awaited_of, files_of
 from habakkuk.llm.types import Media, Message
 
 
@@ -118,54 +119,8 @@ class ChatState(StrEnum):
     SENT = "sent"
 
 
-# The key of a chat message's data under which its files stand.
-FILES = "files"
-
-
-@dataclass(frozen=True)
-class Attached:
-    """A file of a chat message: a blob, what it is, how it is called, and its size in bytes.
-
-    `path` is where it lies in the agent's workspace, None where it does not.
-    """
-
-    blob: str
-    mime: str
-    name: str | None
-    size: int
-    path: str | None = None
-
-
-def files_of(data: Mapping[str, Any]) -> tuple[Attached, ...]:
-    """Return the files that a chat message's data names."""
-    return tuple(Attached(**one) for one in data.get(FILES, ()))
-
-
-# The key of its data under which the files stand that nobody has fetched yet.
-AWAITED = "awaited"
-
-
-@dataclass(frozen=True)
-class Awaited:
-    """A file of a chat message that lies at its platform, and the account that can fetch it.
-
-    `size` in bytes, None where the platform does not tell; `handle` is JSON for the adapter.
-    """
-
-    account: str
-    name: str
-    mime: str
-    size: int | None
-    handle: dict[str, Any]
-
-
-def awaited_of(data: Mapping[str, Any]) -> tuple[Awaited, ...]:
-    """Return the files of a chat message's data that are still to be fetched."""
-    return tuple(Awaited(**one) for one in data.get(AWAITED, ()))
-
-
-# The keys of its data that say who wrote it, in a group, what of it cannot be read, that a program
-# wrote it, and that strangers' words may stand in it.
+# The keys of a chat message's data that say who wrote it, in a group, what of it cannot be read,
+# that a program wrote it, and that strangers' words may stand in it.
 WRITER = "writer"
 UNREAD = "unread"
 BOT = "bot"

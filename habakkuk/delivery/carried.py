@@ -9,7 +9,7 @@ from habakkuk.blobs.service import Blobs
 from habakkuk.channels.contract import Feature
 from habakkuk.channels.messages import OutboundFile, Poll
 from habakkuk.channels.registry import Adapter
-from habakkuk.conversations.types import Attached
+from habakkuk.conversations.files import Attached
 from habakkuk.core.text import size_text
 from habakkuk.delivery.types import Delivery
 

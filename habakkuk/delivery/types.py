@@ -8,7 +8,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from habakkuk.conversations.types import Attached, Target, files_of
+from habakkuk.conversations.files import Attached, files_of
+from habakkuk.conversations.types import Target
 
 
 class DeliveryState(StrEnum):

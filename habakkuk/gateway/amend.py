@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 from habakkuk.accounts.types import Principal
+from habakkuk.conversations.files import awaited_of, files_of
 from habakkuk.conversations.service import Conversations
 from habakkuk.conversations.store import addresses, chat, turns
-from habakkuk.conversations.types import (
-    OUTSIDE,
-    Address,
-    Author,
-    ChatKind,
-    ChatState,
-    Conversation,
-    awaited_of,
-    files_of,
-)
+from habakkuk.conversations.types import OUTSIDE, Address, Author, ChatKind, ChatState, Conversation
 from habakkuk.core.errors import Conflict, Invalid, NotFound
 from habakkuk.core.ids import derive
 from habakkuk.core.text import clean

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 
-from habakkuk.conversations.types import Address, Awaited, Target
+from habakkuk.conversations.files import Awaited
+from habakkuk.conversations.types import Address, Target
 from habakkuk.core.errors import Invalid
 from habakkuk.core.ids import derive
 from habakkuk.core.text import clean, clean_json, shorten

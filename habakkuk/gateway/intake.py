@@ -23,7 +23,7 @@ from habakkuk.channels.messages import (
     Source,
 )
 from habakkuk.channels.registry import Channels, Line
-from habakkuk.conversations.types import Awaited
+from habakkuk.conversations.files import Awaited
 from habakkuk.core.config.schema import RouteConfig
 from habakkuk.core.errors import ConfigurationError, Forbidden, NotFound, Unavailable, UserError
 from habakkuk.core.log import get_logger

@@ -6,11 +6,10 @@ from dataclasses import asdict
 from typing import Any
 
 from habakkuk.agent.turn import TURN_KIND
+from habakkuk.conversations.files import AWAITED, FILES
 from habakkuk.conversations.store.chat import Earlier
 from habakkuk.conversations.types import (
-    AWAITED,
     BOT,
-    FILES,
     OUTSIDE,
     TARGET,
     UNREAD,

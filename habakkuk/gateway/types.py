@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from habakkuk.accounts.types import User
-from habakkuk.conversations.types import Address, Attached, Awaited, Target
+from habakkuk.conversations.files import Attached, Awaited
+from habakkuk.conversations.types import Address, Target
 
 
 @dataclass(frozen=True)

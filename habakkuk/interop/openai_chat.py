@@ -10,7 +10,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
 from habakkuk.blobs.incoming import IncomingFile
-from habakkuk.conversations.types import Attached
+from habakkuk.conversations.files import Attached
 from habakkuk.core.ids import derive
 from habakkuk.interop.openai_parts import Part, file_of, text_of
 from habakkuk.interop.refused import RefusedParameter

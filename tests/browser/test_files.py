@@ -8,7 +8,8 @@ from playwright.sync_api import FilePayload, Locator, expect
 from sqlalchemy import text
 
 from habakkuk.agent.posting import Posts
-from habakkuk.conversations.types import FILES, Attached, ChatKind
+from habakkuk.conversations.files import FILES, Attached
+from habakkuk.conversations.types import ChatKind
 from habakkuk.tools.posting import Post
 from tests.browser.conftest import Opening
 from tests.browser.window import Window

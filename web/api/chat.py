@@ -11,8 +11,9 @@ from flask_openapi.models.tag import Tag
 
 from habakkuk.accounts.types import Principal, Scope
 from habakkuk.blobs.incoming import IncomingFile, incoming
+from habakkuk.conversations.files import Attached
 from habakkuk.conversations.store.shelf import Page
-from habakkuk.conversations.types import Address, Attached, Author, ChatKind, Conversation
+from habakkuk.conversations.types import Address, Author, ChatKind, Conversation
 from habakkuk.core.errors import Invalid
 from habakkuk.core.ids import derive
 from habakkuk.gateway.types import Admitted, Inbound

@@ -22,15 +22,13 @@ from habakkuk.blobs.incoming import MOST_BYTES
 from habakkuk.channels.contract import Bounds, NotFetched
 from habakkuk.channels.messages import RemoteFile
 from habakkuk.channels.registry import Channels, Line
+from habakkuk.conversations.files import FILES, Attached, Awaited
 from habakkuk.conversations.store import addresses, chat, taints, turns
 from habakkuk.conversations.store.hotpath import Taken
 from habakkuk.conversations.store.taints import Touched
 from habakkuk.conversations.types import (
-    FILES,
     UNREAD,
-    Attached,
     Author,
-    Awaited,
     ChatKind,
     ChatState,
     NewChatMessage,

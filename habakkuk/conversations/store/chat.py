@@ -9,15 +9,9 @@ from typing import Any
 import orjson
 from sqlalchemy import text
 
+from habakkuk.conversations.files import AWAITED
 from habakkuk.conversations.store import outgoing
-from habakkuk.conversations.types import (
-    AWAITED,
-    Author,
-    ChatKind,
-    ChatMessage,
-    ChatState,
-    NewChatMessage,
-)
+from habakkuk.conversations.types import Author, ChatKind, ChatMessage, ChatState, NewChatMessage
 from habakkuk.db.engine import Database, Work
 from habakkuk.db.statements import Row
 

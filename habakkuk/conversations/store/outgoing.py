@@ -12,7 +12,8 @@ from typing import Any
 import orjson
 from sqlalchemy import text
 
-from habakkuk.conversations.types import FILES, Author, ChatKind, ChatState, NewChatMessage, Target
+from habakkuk.conversations.files import FILES
+from habakkuk.conversations.types import Author, ChatKind, ChatState, NewChatMessage, Target
 from habakkuk.db.engine import Work
 
 # A day of tries at the longest back-off of five minutes; then the answer is of no use any more.

@@ -9,7 +9,8 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from habakkuk.conversations.types import FILES, Attached, ChatKind
+from habakkuk.conversations.files import FILES, Attached
+from habakkuk.conversations.types import ChatKind
 from habakkuk.core.errors import ToolError
 from habakkuk.core.text import clean, shorten, size_text
 from habakkuk.llm.media.sniff import SHOWN, sniff

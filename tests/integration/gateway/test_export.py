@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from habakkuk.conversations.types import ChatKind, Target, files_of
+from habakkuk.conversations.files import files_of
+from habakkuk.conversations.types import ChatKind, Target
 from habakkuk.delivery.types import DeliveryState
 from tests.fakes.stack import Stack
 

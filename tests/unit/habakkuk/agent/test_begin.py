@@ -10,7 +10,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from habakkuk.agent.begin import user_message
-from habakkuk.conversations.types import Attached, Said
+from habakkuk.conversations.files import Attached
+from habakkuk.conversations.types import Said
 from habakkuk.llm.types import Media, Role, Text
 
 MOMENT = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from habakkuk.accounts.types import Role, User
-from habakkuk.conversations.types import Address, Awaited
+from habakkuk.conversations.files import Awaited
+from habakkuk.conversations.types import Address
 from habakkuk.core.errors import Invalid
 from habakkuk.gateway.entry import cleaned
 from habakkuk.gateway.types import Cursor, Inbound

@@ -1,0 +1,52 @@
+"""Files of chat messages: those that are stored, and those that lie at their platform still."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+# The key of a chat message's data under which its files stand.
+FILES = "files"
+
+
+@dataclass(frozen=True)
+class Attached:
+    """A file of a chat message: a blob, what it is, how it is called, and its size in bytes.
+
+    `path` is where it lies in the agent's workspace, None where it does not.
+    """
+
+    blob: str
+    mime: str
+    name: str | None
+    size: int
+    path: str | None = None
+
+
+def files_of(data: Mapping[str, Any]) -> tuple[Attached, ...]:
+    """Return the files that a chat message's data names."""
+    return tuple(Attached(**one) for one in data.get(FILES, ()))
+
+
+# The key of its data under which the files stand that nobody has fetched yet.
+AWAITED = "awaited"
+
+
+@dataclass(frozen=True)
+class Awaited:
+    """A file of a chat message that lies at its platform, and the account that can fetch it.
+
+    `size` in bytes, None where the platform does not tell; `handle` is JSON for the adapter.
+    """
+
+    account: str
+    name: str
+    mime: str
+    size: int | None
+    handle: dict[str, Any]
+
+
+def awaited_of(data: Mapping[str, Any]) -> tuple[Awaited, ...]:
+    """Return the files of a chat message's data that are still to be fetched."""
+    return tuple(Awaited(**one) for one in data.get(AWAITED, ()))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
+import time
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -128,3 +131,23 @@ def calls(asked: Mapping[str, Any]) -> bool:
 
 def _unescaped(text: str) -> str:
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+class Budget:
+    """So many calls within so many seconds; `refused` counts those beyond."""
+
+    def __init__(self, most: int, seconds: float) -> None:
+        self.refused = 0
+        self._most, self._seconds = most, seconds
+        self._spent: deque[float] = deque()
+
+    def spend(self) -> int:
+        """Count a call; return after how many seconds it may come again, 0: it may be now."""
+        now = time.monotonic()
+        while self._spent and now - self._spent[0] >= self._seconds:
+            self._spent.popleft()
+        if len(self._spent) >= self._most:
+            self.refused += 1
+            return math.ceil(self._spent[0] + self._seconds - now)
+        self._spent.append(now)
+        return 0

@@ -74,6 +74,8 @@ class SlackServer:
         self.plans: deque[Plan] = deque()
         # Instead of the next answers of a method.
         self.refusals: dict[str, deque[Refusal]] = defaultdict(deque)
+        # How often a method may be called; without one as often as anybody likes.
+        self.budgets: dict[str, slack_rules.Budget] = {}
         # Whoever calls the method waits until all that the barrier is for do so.
         self.gathers: dict[str, threading.Barrier] = {}
         # Instead of the next bodies, whatever was done; None drops the line.
@@ -124,6 +126,10 @@ class SlackServer:
         self.said[chat].append(message)
         return message
 
+    def edits(self, message: dict[str, Any], text: str) -> None:
+        """Let who wrote a message change it; nobody is told of that yet."""
+        message |= {"text": text, "edited": {"user": message["user"], "ts": self.ts()}}
+
     @staticmethod
     def callback(event: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the Events API makes of something that happened."""
@@ -155,6 +161,9 @@ class SlackServer:
             if token not in known:
                 raise Refusal("invalid_auth")
             self._team = self.teams.get(token, TEAM)
+            wait = self.budgets[method].spend() if method in self.budgets else 0
+            if wait:
+                raise Refusal("ratelimited", 429, headers={"retry-after": str(wait)})
             if self.refusals[method]:
                 raise self.refusals[method].popleft()
             act = getattr(self, "_" + method.replace(".", "_"), None)

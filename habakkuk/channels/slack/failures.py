@@ -23,6 +23,8 @@ FORMATTING = frozenset(
 GONE = frozenset({"message_not_found", "cant_update_message", "cant_delete_message"})
 REACTED = frozenset({"already_reacted", "message_not_found", "too_many_reactions"})
 NO_REACTION = frozenset({"no_reaction", "message_not_found"})
+# A chat that is there no more.
+NO_CHAT = frozenset({"channel_not_found"})
 # The token is worth nothing any more, whatever is asked with it.
 CLOSED = frozenset(
     {

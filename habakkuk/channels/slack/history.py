@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from habakkuk.channels.messages import OutboundMessage
-from habakkuk.channels.outcomes import Lost
 from habakkuk.channels.slack import files
-from habakkuk.channels.slack.client import Client, Refused, part
+from habakkuk.channels.slack.client import Client, part
 
 Message = Mapping[str, Any]
 # A delivery is repeated for a day at most.
 _OLDEST_SECONDS = 86_400.0 + 3600.0
 _AHEAD_SECONDS = 3600.0
 # So many are looked through for one message, newest first in a channel; then it counts as not
-# there. So many are read of what was missed, too, oldest first.
+# there.
 _PAGE, _PAGES = 200, 5
+_TS = re.compile(r"\d+\.\d+")
 
 
 @dataclass(frozen=True)
 class Past:
-    """What was written in a chat, oldest first; `whole`: there was no more."""
+    """Some of what was written in a chat, oldest first.
+
+    `following` is what the next page is asked for with, empty at the end.
+    """
 
     messages: Sequence[Message]
-    whole: bool
+    following: str
 
 
 class History:
@@ -51,19 +55,12 @@ class History:
         data = self._page(chat, thread, latest=ts, oldest=ts, inclusive=True, limit=2)
         return next((one for one in _listed(data) if one.get("ts") == ts), None)
 
-    def since(self, chat: str, oldest: str) -> Past:
-        """Return what was written in a chat after a time stamp, as far as it is looked through."""
-        pages: list[object] = []
-        try:
-            # Without an end Slack begins with the oldest, and each page goes on from there.
-            pages.extend(self._pages(chat, "", oldest=oldest))
-        except (Refused, Lost):
-            # What was read counts: it is asked for once only.
-            if not pages:
-                raise
-        found = [one for page in pages for one in _listed(page)]
-        whole = not _following(pages[-1])
-        return Past(sorted(found, key=lambda one: str(one.get("ts", ""))), whole=whole)
+    def since(self, chat: str, oldest: str, cursor: object = None) -> Past:
+        """Return a page of what was written in a chat after a time stamp; `cursor` names it."""
+        # Without an end Slack begins with the oldest, and each page goes on from there.
+        data = self._page(chat, "", oldest=oldest, limit=_PAGE, cursor=cursor or None)
+        found = [one for one in _listed(data) if _TS.fullmatch(str(one.get("ts")))]
+        return Past(sorted(found, key=lambda one: float(one["ts"])), str(_following(data) or ""))
 
     def _messages(self, chat: str, thread: str) -> Iterator[Message]:
         now = time.time()

@@ -1,7 +1,8 @@
-"""In which direct messages something was written last: where to look for what was missed.
+"""In which direct messages something was written last, and what of them is still to be read.
 
 Slack gives up on what nobody takes within some minutes. So each stored event keeps the newest chats
-with it, and a line that stands again begins with what they have had since.
+with it, and a line that stands again begins with what they have had since. Until a chat is read,
+from where it has to be is kept as well: what comes meanwhile does not cover what was missed.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from habakkuk.channels.messages import Event, InboundMessage
 from habakkuk.channels.slack.wire import message_ts
 from habakkuk.channels.slack.workspace import own_id
 
-# Each is asked for with every new line, and Slack lets an app ask 50 times in a minute.
-_MOST = 20
+# Each is asked for with every new line, and stands in what is stored with every message.
+_MOST = 50
+# Chats that Slack refuses stay there until it gives them out.
+_MOST_MISSED = 200
 # What came late may be older than what came last: Slack's retries take six minutes.
 _OVERLAP_SECONDS = 600
 
@@ -24,10 +27,19 @@ class Places:
 
     def __init__(self, cursor: Mapping[str, Any] | None, identity: str) -> None:
         """Begin where the cursor says, unless it is another app's."""
-        known = cursor or {}
+        known = cursor if cursor is not None and cursor.get("identity") == identity else {}
         self._identity = identity
-        mine = known.get("identity") == identity
-        self._seen: dict[str, str] = dict(known.get("seen", {})) if mine else {}
+        self._seen: dict[str, str] = dict(known.get("seen", {}))
+        missed = {chat: _before(ts) for chat, ts in self._seen.items()}
+        # A chat that an earlier run did not read to its end is read from there.
+        missed |= dict(known.get("missed", {}))
+        newest = sorted(missed, key=lambda chat: float(missed[chat]))[-_MOST_MISSED:]
+        self._missed: dict[str, str] = {chat: missed[chat] for chat in newest}
+
+    @property
+    def missed(self) -> Mapping[str, str]:
+        """The chats that are still to be read, each with the time stamp after which."""
+        return dict(self._missed)
 
     def passed(self, event: Event) -> Mapping[str, Any] | None:
         """Return what is stored with an event; None when nothing changes."""
@@ -39,10 +51,26 @@ class Places:
         self._seen[event.chat] = newest
         while len(self._seen) > _MOST:
             del self._seen[next(iter(self._seen))]
-        return {"identity": self._identity, "seen": dict(self._seen)}
+        return self._written()
 
-    def since(self) -> Mapping[str, str]:
-        """Return from which time stamp on each chat has to be looked at."""
-        return {
-            chat: f"{max(0.0, float(ts) - _OVERLAP_SECONDS):.6f}" for chat, ts in self._seen.items()
-        }
+    def read(self, chat: str, ts: str) -> Mapping[str, Any]:
+        """Return what is stored with a message of the past, up to which a chat is read."""
+        self._missed[chat] = ts
+        if chat in self._seen:
+            self._seen[chat] = max(ts, self._seen[chat])
+        return self._written()
+
+    def done(self, chat: str, *, gone: bool = False) -> Mapping[str, Any]:
+        """Return what is stored when a chat is read to its end, or is there no more."""
+        self._missed.pop(chat, None)
+        if gone:
+            self._seen.pop(chat, None)
+        return self._written()
+
+    def _written(self) -> Mapping[str, Any]:
+        known: dict[str, Any] = {"identity": self._identity, "seen": dict(self._seen)}
+        return known | ({"missed": dict(self._missed)} if self._missed else {})
+
+
+def _before(ts: str) -> str:
+    return f"{max(0.0, float(ts) - _OVERLAP_SECONDS):.6f}"

@@ -8,7 +8,7 @@ acknowledged, so Slack brings it again.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -24,6 +24,7 @@ from habakkuk.channels.messages import Event
 from habakkuk.channels.outcomes import Lost
 from habakkuk.channels.slack import failures, wire
 from habakkuk.channels.slack.adapter import SlackAdapter
+from habakkuk.channels.slack.backlog import Backlog
 from habakkuk.channels.slack.client import Client, Refused, quiet_logger
 from habakkuk.channels.slack.line import Line
 from habakkuk.channels.slack.places import Places
@@ -62,9 +63,7 @@ class SlackPoller(ChannelPoller):
                 with _naming("app_token_env"):
                     line.connect()
                 door.alive()
-                listening = _Listening(line, door, interrupt, adapter)
-                listening.catch_up()
-                listening.run()
+                _Listening(line, door, interrupt, adapter).run()
         finally:
             line.close()
 
@@ -91,32 +90,17 @@ class _Listening:
         self._line = line
         self._door = door
         self._interrupt = interrupt
-        self._adapter = adapter
-        self._places = Places(door.cursor(), adapter.identity)
-        self._taking = _Taking(door, interrupt, adapter.reader, self._places)
-        self._app = _app(line.web_client, self._taking)
-
-    def catch_up(self) -> None:
-        """Take what was written in direct messages while nobody listened."""
-        for chat, oldest in self._places.since().items():
-            self._interrupt.check()
-            workspace, channel = self._adapter.workspaces.at(chat)
-            try:
-                missed = workspace.history.since(channel, oldest)
-            except (Refused, Lost) as error:
-                # What comes now matters more; a scope may be missing, or the chat gone.
-                _log.warning("a chat cannot be read back", reason=str(failures.of_call(error)))
-                continue
-            self._taking.past(workspace.knowledge.team(), channel, missed.messages)
-            if not missed.whole:
-                _log.warning("more was written in a chat than is read back", chat=chat)
-            self._door.alive()
+        places = Places(door.cursor(), adapter.identity)
+        reader = adapter.reader
+        self._backlog = Backlog(places, adapter.workspaces, reader, door, interrupt)
+        taking = _Taking(door, interrupt, reader, places, self._backlog)
+        self._app = _app(line.web_client, taking)
 
     def run(self) -> None:
         """Read and hand over. Raises ChannelError, Unusable and Interrupted."""
         while True:
             try:
-                told = self._line.read(_LOOK_SECONDS)
+                told = self._line.read(self._backlog.left(_LOOK_SECONDS))
             except ChannelError:
                 self._interrupt.check()
                 raise
@@ -125,6 +109,7 @@ class _Listening:
                 self._door.alive()
             if told is not None:
                 self._envelope(told)
+            self._backlog.step()
 
     def _envelope(self, told: Mapping[str, Any]) -> None:
         if told.get("type") == _DISCONNECT:
@@ -154,12 +139,18 @@ class _Taking(Middleware):
     """Hands over what an envelope tells."""
 
     def __init__(
-        self, door: Door, interrupt: Interrupt, reader: wire.Reader, places: Places
+        self,
+        door: Door,
+        interrupt: Interrupt,
+        reader: wire.Reader,
+        places: Places,
+        backlog: Backlog,
     ) -> None:
         self._door = door
         self._interrupt = interrupt
         self._reader = reader
         self._places = places
+        self._backlog = backlog
 
     def process(
         self,
@@ -179,13 +170,9 @@ class _Taking(Middleware):
             _log.warning("an envelope has to come again", reason=str(error))
             return BoltResponse(status=_NOT_STORED)
         for event in events:
+            self._backlog.before(event)
             self._store(event)
         return BoltResponse(status=_STORED)
-
-    def past(self, team: str, channel: str, messages: Sequence[Any]) -> None:
-        """Store what a chat's history tells; what is known already makes no second turn."""
-        for event in self._reader.past(team, channel, messages):
-            self._store(event)
 
     def _store(self, event: Event) -> None:
         """Hand an event over, as often as it takes."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -32,18 +31,6 @@ def start(slack: SlackServer) -> Iterator[Start]:
     for one in started:
         one.stop()
     assert slack.socket.late == []
-
-
-def _away_after_one(slack: SlackServer, start: Start) -> Desk:
-    """Return the desk of a listener that took one message and is gone."""
-    desk = Desk()
-    first = start(desk)
-    until(lambda: slack.socket.lines)
-    slack.says("one")
-    # Acknowledged, too: else Slack brings it again.
-    until(lambda: desk.texts == ["one"] and slack.socket.brought)
-    first.stop()
-    return desk
 
 
 def test_what_is_written_comes_at_once_and_in_order(slack: SlackServer, start: Start) -> None:
@@ -211,86 +198,6 @@ def test_presses_edits_deletions_and_commands_come_too(slack: SlackServer, start
         InboundMessage(f"{TEAM}:D1:command-9.9.f", "D1", "U42", "/stop now", sender_name="mary"),
     ]
     until(lambda: slack.socket.pending == [])
-
-
-def test_what_slack_gave_up_on_is_read_back(slack: SlackServer, start: Start) -> None:
-    desk = _away_after_one(slack, start)
-    for n in (2, 3):
-        slack.writes(f"missed {n}")
-    start(desk)
-    until(lambda: len(desk.texts) >= 4)
-    # What was stored before comes again, under its own id.
-    assert desk.texts == ["one", "one", "missed 2", "missed 3"]
-    assert desk.events[0] == desk.events[1]
-
-
-def test_more_than_a_page_is_read_back_in_order(slack: SlackServer, start: Start) -> None:
-    desk = _away_after_one(slack, start)
-    for n in range(450):
-        slack.writes(f"missed {n}")
-    start(desk)
-    until(lambda: desk.texts[-1:] == ["missed 449"])
-    assert desk.texts == ["one", "one", *(f"missed {n}" for n in range(450))]
-
-
-def test_what_is_more_than_is_read_back_is_said(
-    slack: SlackServer, start: Start, capfd: pytest.CaptureFixture[str]
-) -> None:
-    desk = _away_after_one(slack, start)
-    for n in range(1100):
-        slack.writes(f"missed {n}")
-    start(desk)
-    slack.says("after")
-    until(lambda: desk.texts[-1:] == ["after"])
-    assert len(desk.texts) == 1 + 1000 + 1
-    told = capfd.readouterr()
-    assert "more was written in a chat than is read back" in told.out + told.err
-
-
-def test_what_was_read_counts_where_slack_gives_no_more(
-    slack: SlackServer, start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    desk = _away_after_one(slack, start)
-    for n in range(300):
-        slack.writes(f"missed {n}")
-    read = slack._conversations_history
-
-    def busy(asked: Mapping[str, Any]) -> Any:
-        if asked.get("cursor"):
-            raise Refusal("ratelimited")
-        return read(asked)
-
-    monkeypatch.setattr(slack, "_conversations_history", busy)
-    start(desk)
-    slack.says("after")
-    until(lambda: desk.texts[-1:] == ["after"])
-    assert desk.texts == ["one", "one", *(f"missed {n}" for n in range(199)), "after"]
-
-
-def test_a_chat_that_cannot_be_read_back_holds_nothing_up(slack: SlackServer, start: Start) -> None:
-    desk = _away_after_one(slack, start)
-    slack.refusals["conversations.history"].append(Refusal("missing_scope", needed="im:history"))
-    start(desk)
-    until(lambda: slack.socket.lines)
-    slack.says("two")
-    until(lambda: desk.texts == ["one", "two"])
-
-
-def test_one_line_serves_every_workspace(slack: SlackServer) -> None:
-    slack.teams["xoxb-of-another-workspace"] = "T0000002"
-    two = {"workspaces": {"T0000002": "TWO"}, "secrets": {"TWO": "xoxb-of-another-workspace"}}
-    desk = Desk()
-    first = listening(app(slack, **two), desk)
-    until(lambda: slack.socket.lines)
-    slack.says("one", "D1", team="T0000002")
-    # Acknowledged, too: else Slack brings it again.
-    until(lambda: desk.texts == ["one"] and slack.socket.brought)
-    first.stop()
-    slack.writes("missed", "D1", team="T0000002")
-    second = listening(app(slack, **two), desk)
-    until(lambda: "missed" in desk.texts)
-    second.stop()
-    assert {(one.chat, one.sender) for one in desk.events} == {("T0000002/D1", "T0000002/U42")}
 
 
 @pytest.mark.parametrize(

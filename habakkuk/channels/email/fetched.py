@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import imaplib
 import re
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from email.utils import mktime_tz, parsedate_tz
 from typing import Any
 
 _UID = re.compile(rb"\bUID (\d+)")
-_DATE = re.compile(rb'INTERNALDATE ("[^"]+")')
 _SIZE = re.compile(rb"RFC822\.SIZE (\d+)")
 
 
@@ -17,7 +17,7 @@ _SIZE = re.compile(rb"RFC822\.SIZE (\d+)")
 class Head:
     """A mail before it is fetched: its number, when it arrived in seconds since 1970, its header.
 
-    `size` in bytes is that of all of it.
+    `size` in bytes is that of all of it. Both are 0 where the server does not tell them.
     """
 
     uid: int
@@ -56,9 +56,16 @@ def _head(words: bytes, literal: bytes | None) -> Head | None:
     uid = _number(_UID, words)
     if not uid or b"BODY[" not in words.upper():
         return None
-    date = _DATE.search(words)
-    at = parsedate_tz(date[1].decode("latin-1").strip('" ')) if date else None
-    return Head(uid, float(mktime_tz(at)) if at else 0.0, _number(_SIZE, words), literal or b"")
+    return Head(uid, _arrived(words), _number(_SIZE, words), literal or b"")
+
+
+def _arrived(words: bytes) -> float:
+    try:
+        told = imaplib.Internaldate2tuple(words)
+        return time.mktime(told) if told else 0.0
+    except (KeyError, ValueError, OverflowError):
+        # A month or a year that there is not.
+        return 0.0
 
 
 def _number(wanted: re.Pattern[bytes], words: bytes) -> int:

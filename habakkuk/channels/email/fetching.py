@@ -5,11 +5,12 @@ Whoever may not write is told by their header, so what they sent is never fetche
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from email.parser import BytesHeaderParser
-from email.utils import parsedate_to_datetime
+from email.utils import mktime_tz, parsedate_tz
 from typing import TypeVar
 
 from habakkuk.channels.contract import ChannelPoller, Door, WebhookUnreadable
@@ -28,8 +29,10 @@ _T = TypeVar("_T")
 _TOGETHER = 20
 # A file of 25 MB has 34 MB as it is sent. Of a larger mail the text is fetched, which stands first.
 _LARGEST, _MOST_OF_LARGER = 40_000_000, 2_000_000
-# How far the clocks of those who send may be off, where numbers mean nothing any more.
+# How far a server's clocks may be off, where numbers mean nothing any more.
 _CLOCKS_SECONDS = 3600.0
+_LEFT_OUT = "the server leaves it out of its answers"
+_BREAKS = "the line breaks when it is asked for"
 
 
 class Fetching:
@@ -100,22 +103,34 @@ class Fetching:
         self._interrupt.check()
         try:
             heads = self._asked(uids[0], lambda: self._box.heads(uids, LONGEST_HEAD))
-        except Refused:
-            self._refused_together(uids)
+        except Refused as refused:
+            self._take_each(uids, str(refused))
             return
+        left_out = self._left_out(uids, heads)
         for uid in uids:
             self._interrupt.check()
+            head = heads.get(uid)
             try:
-                self._take(uid, heads.get(uid))
-            except Refused:
-                self._set_aside(uid)
+                if uid not in left_out:
+                    self._take(uid, head)
+                elif len(uids) == 1:
+                    self._set_aside(uid, _LEFT_OUT)
+                else:
+                    self._take_some([uid])
+            except Refused as refused:
+                self._set_aside(uid, str(refused), head.size if head else 0)
         if self._stored != self._place:
             self._store(self._place)
 
-    def _refused_together(self, uids: Sequence[int]) -> None:
+    def _left_out(self, uids: Sequence[int], heads: Mapping[int, Head]) -> Sequence[int]:
+        """Return the mails that are there and of which an answer said nothing."""
+        missing = [uid for uid in uids if uid not in heads]
+        return self._box.existing(missing) if missing else []
+
+    def _take_each(self, uids: Sequence[int], why: str) -> None:
         """Ask for each by itself: it may be for one of them alone."""
         if len(uids) == 1:
-            self._set_aside(uids[0])
+            self._set_aside(uids[0], why)
             return
         for uid in uids:
             self._take_some([uid])
@@ -123,10 +138,21 @@ class Fetching:
     def _take(self, uid: int, head: Head | None) -> None:
         """Hand one mail over, or pass it over. Raises Refused."""
         place = self._place.past(uid, head.arrived if head else 0.0)
-        is_new = uid > place.until or (head is not None and _is_since(head, place.since))
-        if head is not None and is_new and self._is_handed_over(head, place):
+        if head is not None and self._is_new(head, place) and self._is_handed_over(head, place):
             self._stored = place
         self._place = place
+
+    def _is_new(self, head: Head, place: Stand) -> bool:
+        """Whether a mail may not have been read: its number, or else when it came, tells that."""
+        if head.uid > place.until:
+            return True
+        if head.arrived and head.arrived < place.since:
+            return False
+        if _received(head) >= place.since:
+            return True
+        # Said, since the server takes it for a new one.
+        _log.warning("a mail is not read again: it came before the numbers changed", uid=head.uid)
+        return False
 
     def _is_handed_over(self, head: Head, place: Stand) -> bool:
         """Hand one mail over; False when there is nothing in it to hand over."""
@@ -139,7 +165,7 @@ class Fetching:
             most = _LARGEST if whole else _MOST_OF_LARGER
             content = self._asked(head.uid, lambda: self._box.read(head.uid, most))
             if content is None:
-                return False
+                return self._is_gone(head.uid)
             found = Place(self._box.validity, head.uid)
             event = self._reader.read(content, found, whole=whole)
         except WebhookUnreadable as error:
@@ -147,6 +173,12 @@ class Fetching:
             return False
         self._done(lambda: self._door.take(event, cursor))
         return True
+
+    def _is_gone(self, uid: int) -> bool:
+        """Return False: nothing was handed over. Raises Refused for a mail that is there."""
+        if self._box.existing([uid]):
+            raise Refused(_LEFT_OUT, retryable=True)
+        return False
 
     def _asked(self, uid: int, ask: Callable[[], _T]) -> _T:
         """Ask for something of a mail, and note when the line breaks there."""
@@ -157,20 +189,20 @@ class Fetching:
         except ChannelError:
             self._place = self._place.broken(uid)
             if self._place.breaks(uid):
-                self._set_aside(uid)
+                self._set_aside(uid, _BREAKS)
             else:
                 self._store(self._place)
             raise
 
-    def _set_aside(self, uid: int) -> None:
+    def _set_aside(self, uid: int, why: str, size: int = 0) -> None:
         """Go on without a mail that the server does not give out. Raises ChannelError."""
-        place = self._place.refused(uid, time.time())
+        place = self._place.refused(uid, time.time(), why, size)
         if len(place.aside) > MOST_ASIDE:
             raise ChannelError("the server gives no mail out", retryable=True)
         if uid in place.aside:
-            _log.warning("a mail is set aside: the server does not give it out", uid=uid)
+            _log.warning("a mail is set aside: the server does not give it out", uid=uid, why=why)
         else:
-            _log.error("a mail is passed over: the server never gave it out", uid=uid)
+            _log.error("a mail is passed over: the server never gave it out", uid=uid, why=why)
         self._store(place)
 
     def _store(self, place: Stand) -> None:
@@ -182,12 +214,15 @@ class Fetching:
         return ChannelPoller.hand_over(work, self._interrupt)
 
 
-def _is_since(head: Head, moment: float) -> bool:
-    """Whether a mail arrived and, as it says, was written since a moment."""
-    if head.arrived < moment:
-        return False
-    said = BytesHeaderParser().parsebytes(head.content).get("date")
+def _received(head: Head) -> float:
+    """Return when a mail reached the mailbox's server, in seconds since 1970; infinity untold.
+
+    The topmost Received is the server's own. It stays when a mailbox moves, where all dates may
+    become those of the move; Date is what somebody's clock said, before the mail lay in an outbox.
+    """
+    written = BytesHeaderParser().parsebytes(head.content).get("received", "")
     try:
-        return parsedate_to_datetime(str(said)).timestamp() >= moment
-    except (TypeError, ValueError, OverflowError):
-        return True
+        told = parsedate_tz(str(written).rpartition(";")[2])
+        return float(mktime_tz(told)) if told else math.inf
+    except (ValueError, OverflowError):
+        return math.inf

@@ -71,8 +71,14 @@ class Mailbox:
         day = imaplib.Time2Internaldate(max(moment - 86_400, 0.0)).strip('"').split()[0]
         return sorted(self._search(f"SINCE {day}"))
 
+    def existing(self, uids: Sequence[int]) -> Sequence[int]:
+        """Return which of these mails are in the mailbox."""
+        wanted = set(uids)
+        found = self._search(f"UID {','.join(map(str, uids))}") if uids else []
+        return sorted(wanted.intersection(found))
+
     def heads(self, uids: Sequence[int], most: int) -> Mapping[int, Head]:
-        """Return the headers of mails, or `most` bytes of each; those that are gone are missing.
+        """Return the headers of mails, or `most` bytes of each, as far as the server tells them.
 
         Raises Refused, also when it is for one of them alone.
         """
@@ -81,7 +87,7 @@ class Mailbox:
         return read_heads(self._fetch(numbers, wanted))
 
     def read(self, uid: int, most: int) -> bytes | None:
-        """Return a mail, or its first `most` bytes; None when it is gone. Raises Refused."""
+        """Return a mail, or its first `most` bytes; None without it. Raises Refused."""
         return read_literal(self._fetch(str(uid), f"(UID BODY.PEEK[]<0.{most}>)"), uid)
 
     def piece(self, uid: int, part: str, at: int) -> bytes:
@@ -232,7 +238,7 @@ def _bad_refused() -> Iterator[None]:
 
 
 def _refused() -> Refused:
-    return Refused("the server does not give a mail out", retryable=True)
+    return Refused("the server answers that it does not give it out", retryable=True)
 
 
 def _told(error: MailboxFolderSelectError) -> str:

@@ -8,22 +8,29 @@ given up. A line that breaks is not the mail's fault, until it breaks there agai
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from typing import Any
 
 # After these many refusals: with five minutes at first that is eleven hours.
 _MOST_TRIES = 8
 _MOST_BREAKS = 3
+# Of those that were given up the newest are remembered, to be shown.
+_MOST_GIVEN_UP = 20
 # A server that gives out none of so many is ill itself.
 MOST_ASIDE = 100
 
 
 @dataclass(frozen=True)
 class Aside:
-    """A mail that was not given out: since when, and how often it was asked for."""
+    """A mail that was not given out: since when, how often it was asked for, and why.
+
+    `since` is in seconds since 1970, `size` in bytes, 0 where it is not known.
+    """
 
     since: float
     tries: int
+    why: str = ""
+    size: int = 0
 
     def due(self, pause: float) -> float:
         """Return when it is asked for next."""
@@ -35,7 +42,8 @@ class Stand:
     """The last mail of a mailbox, and when the newest one arrived, in seconds since 1970.
 
     Of the mails up to `until` only those since `since` count: they have new numbers. `broke` is the
-    mail at which the line broke last, and how often it did.
+    mail at which the line broke last, and how often it did. `given_up` are mails that were asked
+    for in vain so often that they are not any more.
     """
 
     box: str
@@ -46,13 +54,13 @@ class Stand:
     since: float = 0.0
     aside: Mapping[int, Aside] = field(default_factory=dict)
     broke: tuple[int, int] = (0, 0)
+    given_up: Mapping[int, Aside] = field(default_factory=dict)
 
     @classmethod
     def stored(cls, cursor: Mapping[str, Any] | None, box: str) -> Stand | None:
         """Return where a mailbox stands; the numbers of another one mean nothing here."""
         if cursor is None or cursor.get("box") != box:
             return None
-        aside = {int(uid): Aside(*one) for uid, one in cursor.get("aside", {}).items()}
         return cls(
             box,
             int(cursor["validity"]),
@@ -60,8 +68,9 @@ class Stand:
             float(cursor["seen"]),
             int(cursor.get("until", 0)),
             float(cursor.get("since", 0.0)),
-            aside,
+            _read(cursor.get("aside", {})),
             tuple(cursor.get("broke", (0, 0))),
+            _read(cursor.get("given_up", {})),
         )
 
     def written(self) -> Mapping[str, Any]:
@@ -71,8 +80,9 @@ class Stand:
         # One that was set aside comes back later, and counts as before.
         if self.is_looking_through or any(uid <= self.until for uid in self.aside):
             known |= {"until": self.until, "since": self.since}
-        if self.aside:
-            known["aside"] = {str(uid): [one.since, one.tries] for uid, one in self.aside.items()}
+        for name, mails in (("aside", self.aside), ("given_up", self.given_up)):
+            if mails:
+                known[name] = {str(uid): list(astuple(one)) for uid, one in mails.items()}
         return known | ({"broke": list(self.broke)} if self.broke[0] else {})
 
     def past(self, uid: int, arrived: float = 0.0) -> Stand:
@@ -85,13 +95,14 @@ class Stand:
             broke=(0, 0),
         )
 
-    def refused(self, uid: int, now: float) -> Stand:
+    def refused(self, uid: int, now: float, why: str = "", size: int = 0) -> Stand:
         """Return where it stands when a mail was not given out: set aside, or given up."""
         before = self.aside.get(uid, Aside(now, 0))
         behind = self.past(uid)
-        if before.tries + 1 >= _MOST_TRIES:
-            return behind
-        again = replace(before, tries=before.tries + 1)
+        again = Aside(before.since, before.tries + 1, why, size or before.size)
+        if again.tries >= _MOST_TRIES:
+            others = list(behind.given_up.items())[1 - _MOST_GIVEN_UP :]
+            return replace(behind, given_up={**dict(others), uid: again})
         return replace(behind, aside={**behind.aside, uid: again})
 
     def broken(self, uid: int) -> Stand:
@@ -120,3 +131,7 @@ class Stand:
     def earliest(self) -> float:
         """When the first mail arrived, at the latest, that may not have been read."""
         return min([self.seen, *(one.since for one in self.aside.values())])
+
+
+def _read(mails: Mapping[str, Sequence[Any]]) -> Mapping[int, Aside]:
+    return {int(uid): Aside(*one) for uid, one in mails.items()}

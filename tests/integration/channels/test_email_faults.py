@@ -13,6 +13,7 @@ from habakkuk.channels.messages import InboundMessage
 from habakkuk.core.errors import ChannelError
 from habakkuk.core.interrupt import Interrupted
 from tests.fakes.dovecot_server import Dovecot, dovecot
+from tests.fakes.imap_between import Between
 from tests.fakes.letters import letter
 from tests.fakes.listening import Desk, Running
 from tests.fakes.stack import until
@@ -133,6 +134,33 @@ def test_a_mail_that_the_server_cannot_read_anew_is_no_end_of_new_numbers(
     again.until(lambda: desk.texts[-1] == "later")
     assert desk.place is not None
     assert not {"aside", "until"} & set(desk.place)
+
+
+@pytest.fixture
+def between(imap: Dovecot) -> Iterator[Between]:
+    """A way to the server on which mails can be left out of its answers."""
+    with Between(imap.port) as made:
+        yield made
+
+
+@pytest.mark.parametrize("what", ["hidden", "headers_only"])
+def test_a_mail_that_is_left_out_of_an_answer_is_set_aside_and_read_later(
+    imap: Dovecot, mailbox: str, between: Between, mail: Mail, what: str
+) -> None:
+    """OK at the end of an answer does not say that all of it was there."""
+    uids = imap.deliver(mailbox, *(letter(f"m{n}") for n in range(3)))
+    getattr(between, what).add(uids[1])
+    desk = Desk()
+    listening = Listening(
+        mail(imap_port=between.port, read_old=True), desk, again_seconds=0.1, idle_seconds=0.05
+    )
+    listening.until(lambda: desk.texts == ["m0", "m2"])
+    listening.until(lambda: desk.place is not None and str(uids[1]) in desk.place.get("aside", {}))
+    getattr(between, what).clear()
+    listening.until(lambda: desk.texts == ["m0", "m2", "m1"])
+    listening.until(lambda: desk.place is not None and "aside" not in desk.place)
+    assert listening.runs == 0
+    listening.stop()
 
 
 def test_nothing_of_strangers_and_programs_is_fetched(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from email.utils import formatdate
 from typing import Any
 
 import pytest
@@ -158,6 +159,52 @@ def test_new_numbers_bring_what_is_new_alone(imap: Dovecot, mailbox: str, start:
     imap.deliver(mailbox, letter("three"))
     until(lambda: desk.texts[-1] == "three")
     again.stop()
+
+
+def _dated(mail: bytes, field: str, moment: float) -> bytes:
+    """Return a mail with a date of then in a field, and in no other of that name."""
+    name, _, before = field.partition(": ")
+    kept = [line for line in mail.split(b"\r\n") if not line.startswith(name.encode() + b":")]
+    said = f"{name}: {before}{formatdate(moment)}"
+    return b"\r\n".join([kept[0], said.encode(), *kept[1:]])
+
+
+def test_new_numbers_bring_what_says_that_it_is_old_but_came_now(
+    imap: Dovecot, mailbox: str, start: Start
+) -> None:
+    """A clock may be wrong, and a mail may wait for days in an outbox: the server knows better."""
+    desk = Desk()
+    running = start(desk)
+    until(lambda: desk.place is not None)
+    imap.deliver(mailbox, letter("one"))
+    until(lambda: desk.texts == ["one"])
+    running.stop()
+    imap.deliver(mailbox, _dated(letter("late"), "Date", time.time() - 30 * 86_400))
+    imap.make_anew(mailbox)
+    start(desk)
+    until(lambda: "late" in desk.texts)
+
+
+def test_old_mail_that_moved_with_new_dates_is_not_read_and_that_is_said(
+    imap: Dovecot, mailbox: str, start: Start, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A mailbox that moved to another server may have all its mails as if they came today."""
+    desk = Desk()
+    running = start(desk)
+    until(lambda: desk.place is not None)
+    imap.deliver(mailbox, letter("one"))
+    until(lambda: desk.texts == ["one"])
+    running.stop()
+    then = time.time() - 30 * 86_400
+    moved = _dated(letter("old"), "Received: from a by b; ", then)
+    (uid,) = imap.deliver(mailbox, moved)
+    imap.make_anew(mailbox)
+    start(desk)
+    imap.deliver(mailbox, letter("new"))
+    until(lambda: "new" in desk.texts)
+    assert "old" not in desk.texts
+    said = [line for line in capsys.readouterr().err.splitlines() if "is not read again" in line]
+    assert [f"uid={uid}" in line for line in said] == [True]
 
 
 def test_a_place_in_another_mailbox_means_nothing(

@@ -23,6 +23,12 @@ def test_headers_are_told_apart_by_their_numbers_wherever_these_stand() -> None:
     assert heads[5].arrived == heads[6].arrived == 837596665.0
 
 
+def test_a_date_that_is_none_is_not_told() -> None:
+    for date in (b'"99-Foo-2026 02:44:25 -0700"', b"NIL", b'"yesterday"'):
+        answer = [(b"1 (UID 5 INTERNALDATE " + date + b" BODY[HEADER]<0> {1}", b"a"), b")"]
+        assert read_heads(answer)[5].arrived == 0.0
+
+
 def test_of_a_mail_that_is_gone_there_is_nothing() -> None:
     assert read_heads([None]) == {}
     assert read_literal([None], 5) is None

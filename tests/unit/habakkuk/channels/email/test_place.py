@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from habakkuk.channels.email.place import Stand
+from habakkuk.channels.email.place import Aside, Stand
 
 _PAUSE = 300.0
 
@@ -25,6 +25,10 @@ def test_what_is_stored_is_what_it_was() -> None:
 def test_what_an_earlier_version_stored_is_read() -> None:
     stored = Stand.stored({"box": "b", "validity": 7, "uid": 4, "seen": 1.5}, "b")
     assert stored == Stand("b", 7, 4, 1.5)
+    known = {"box": "b", "validity": 7, "uid": 4, "seen": 1.5, "aside": {"3": [9.5, 2]}}
+    aside = Stand.stored(known, "b")
+    assert aside is not None
+    assert aside.aside == {3: Aside(9.5, 2)}
 
 
 def test_a_mail_that_is_refused_is_asked_for_more_and_more_seldom() -> None:
@@ -35,6 +39,17 @@ def test_a_mail_that_is_refused_is_asked_for_more_and_more_seldom() -> None:
         moments.append(aside.due(_PAUSE) - 1000.0)
     assert moments == [300.0, 900.0, 2100.0, 4500.0, 9300.0, 18_900.0, 38_100.0]
     assert _refused(place, 5, 8).aside == {}
+
+
+def test_what_was_given_up_is_remembered_with_why() -> None:
+    place = Stand("box", 7)
+    for uid in range(1, 26):
+        for _ in range(8):
+            place = place.refused(uid, 1000.0, f"why {uid}", 900 if place.aside else 0)
+    stored = Stand.stored(json.loads(json.dumps(place.written())), "box")
+    assert stored is not None
+    assert list(stored.given_up) == list(range(6, 26))
+    assert stored.given_up[25] == Aside(1000.0, 8, "why 25", 900)
 
 
 def test_it_is_due_at_its_time_and_the_others_are_passed() -> None:

@@ -1,10 +1,10 @@
 """What a channel gives and gets (design: blueprint §8, §15).
 
 A channel is a folder with a `manifest.py` (facts, no SDK) and an `adapter.py` with one subclass of
-ChannelAdapter, loaded at first use, and a `poller.py` with one ChannelPoller where somebody has to
-fetch or to listen. An adapter verifies, parses and sends; who may write, what becomes of a message,
-when a send is repeated and what is stored is decided by its callers. It knows nothing of Flask,
-jobs or the database, and one of its objects serves many threads.
+ChannelAdapter, loaded at first use, and a `poller.py` with one ChannelPoller (polling.py) where
+somebody has to fetch or to listen. An adapter verifies, parses and sends; who may write, what
+becomes of a message, when a send is repeated and what is stored is decided by its callers. It knows
+nothing of Flask, jobs or the database, and one of its objects serves many threads.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -30,7 +30,7 @@ from habakkuk.channels.messages import (
     RemoteFile,
     Reply,
 )
-from habakkuk.core.errors import ChannelError, ConfigurationError, Unavailable
+from habakkuk.core.errors import ChannelError, ConfigurationError
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.outside import OutsideHttp
 from habakkuk.core.text import utf16_units
@@ -185,7 +185,20 @@ class Bounds:
         return left
 
 
-_T = TypeVar("_T")
+@dataclass(frozen=True)
+class Withheld:
+    """What a platform does not give out, without a word of what it says.
+
+    `what` names it, such as "mail 17 (2.1 kB)"; `since` in seconds since 1970. `advice` is what
+    becomes of it, or what to do.
+    """
+
+    what: str
+    since: float
+    why: str
+    advice: str
+
+
 SettingsT = TypeVar("SettingsT", bound=AccountSettings)
 
 
@@ -329,66 +342,13 @@ class ChannelAdapter(ABC, Generic[SettingsT]):
         """What whoever runs this should know of the account's settings, and what to do about it."""
         return None
 
+    def withheld(self, place: Mapping[str, Any]) -> Sequence[Withheld]:  # noqa: ARG002 - for pollers
+        """Return what is not read, as the stored place of the account's poller has it."""
+        return ()
+
     def check(self) -> str:
         """Ask the platform who this account is, and say it in a few words. Raises ChannelError."""
         return self.manifest.title
-
-
-class Door(Protocol):
-    """What a poller hands over to. Safe to use from the poller's thread only."""
-
-    def cursor(self) -> Mapping[str, Any] | None:
-        """Return where the account stood when its last event was stored; None at the start."""
-
-    def turns_away(self, event: Event, cursor: Mapping[str, Any] | None) -> bool:
-        """Whether nothing of a message is read, by who sent it; then its place is stored.
-
-        For what is large: its text is not looked at, so it may be fetched only after this. Raises
-        Unavailable.
-        """
-
-    def take(self, event: Event, cursor: Mapping[str, Any] | None) -> None:
-        """Store an event, with the place from which to go on. Raises Unavailable: come again."""
-
-    def pass_over(self, cursor: Mapping[str, Any]) -> None:
-        """Store a place alone, behind what is no event, or at the start. Raises Unavailable."""
-
-    def alive(self) -> None:
-        """Note that the platform has just been heard."""
-
-
-class Unusable(ChannelError):
-    """The account cannot work until somebody changes something, such as its token."""
-
-
-class ChannelPoller(ABC):
-    """Listens to one account, in a thread of its own, until it is interrupted or fails.
-
-    `silence` is for how many seconds a platform that works may not be heard at most.
-    """
-
-    silence: ClassVar[float] = 120.0
-
-    def __init__(self, adapter: Any) -> None:
-        """Take the adapter of the account."""
-        self.adapter = adapter
-
-    @abstractmethod
-    def run(self, door: Door, interrupt: Interrupt) -> None:
-        """Fetch and hand over. Raises ChannelError, Unusable and Interrupted."""
-
-    @staticmethod
-    def hand_over(store: Callable[[], _T], interrupt: Interrupt) -> _T:
-        """Have something stored by a door, as often as it takes. Raises Interrupted.
-
-        What follows waits: else a place behind it would be stored, and it would never come again.
-        """
-        while True:
-            interrupt.check()
-            try:
-                return store()
-            except Unavailable as away:
-                interrupt.wait(away.retry_after)
 
 
 def length(text: str, unit: Unit) -> int:

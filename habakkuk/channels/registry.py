@@ -16,9 +16,9 @@ from habakkuk.channels.contract import (
     Account,
     AccountSettings,
     ChannelAdapter,
-    ChannelPoller,
     Manifest,
 )
+from habakkuk.channels.polling import ChannelPoller
 from habakkuk.core.config.schema import ChannelConfig
 from habakkuk.core.errors import ConfigurationError
 from habakkuk.core.nearest import advice

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from habakkuk.channels.registry import Channels
+from habakkuk.channels.contract import Withheld
+from habakkuk.channels.registry import Channels, Line
 from habakkuk.core.config.schema import ChannelConfig
 from habakkuk.core.errors import ConfigurationError, NotFound
 from habakkuk.db.engine import Database
 from habakkuk.gateway.store import cursors
 from habakkuk.gateway.types import Cursor
 
-STATUS = "status"
+STATUS, POSITION = "status", "position"
 SUPERVISOR, ALIVE = "supervisor", "alive"
 # Longer than a few of its notes take.
 _STALE_SECONDS = 60.0
+# What is not given out is written down with each note: so many of it by name, the latest.
+_MOST_NAMED = 20
 
 
 class State(StrEnum):
@@ -35,7 +38,10 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class AccountHealth:
-    """One account; `heard` is how many seconds ago its platform was heard, None for never."""
+    """One account; `heard` is how many seconds ago its platform was heard, None for never.
+
+    `withheld` is what the platform does not give out, the latest first; `more` counts the rest.
+    """
 
     name: str
     channel: str
@@ -43,6 +49,8 @@ class AccountHealth:
     reason: str = ""
     heard: float | None = None
     allowed: int = 0
+    withheld: tuple[Withheld, ...] = ()
+    more: int = 0
 
 
 class ChannelHealth:
@@ -75,11 +83,13 @@ class ChannelHealth:
         allowed = len(config.allow_from)
         if row is None or row.age > _STALE_SECONDS + _lasting(row):
             reason = "the channels process does not run"
-            return AccountHealth(name, config.type, State.NOBODY, reason, allowed=allowed)
+            return AccountHealth(name, config.type, State.NOBODY, reason, None, allowed)
         heard = row.value.get("heard")
         ago = None if heard is None else max(0.0, time.time() - heard)
         state, reason = State(row.value["state"]), str(row.value["reason"])
-        return AccountHealth(name, config.type, state, reason, ago, allowed)
+        withheld = tuple(Withheld(**one) for one in row.value.get("withheld", []))
+        more = int(row.value.get("more", 0))
+        return AccountHealth(name, config.type, state, reason, ago, allowed, withheld, more)
 
     def _by_webhook(self, name: str, config: ChannelConfig) -> AccountHealth:
         allowed = len(config.allow_from)
@@ -88,6 +98,14 @@ class ChannelHealth:
         except ConfigurationError as error:
             return AccountHealth(name, config.type, State.CLOSED, str(error), allowed=allowed)
         return AccountHealth(name, config.type, State.WEBHOOK, allowed=allowed)
+
+
+def withheld(line: Line, place: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return what is written down of what an account's platform does not give out."""
+    found = line.adapter.withheld(place) if place is not None else ()
+    latest = sorted(found, key=lambda one: one.since, reverse=True)
+    named = [asdict(one) for one in latest[:_MOST_NAMED]]
+    return {"withheld": named, "more": len(latest) - len(named)} if named else {}
 
 
 def supervised(database: Database, host: str) -> bool:

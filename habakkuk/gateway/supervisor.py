@@ -15,8 +15,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from habakkuk.channels.contract import ChannelPoller, Unusable
 from habakkuk.channels.messages import Event
+from habakkuk.channels.polling import ChannelPoller, Unusable
 from habakkuk.channels.registry import Channels, Line
 from habakkuk.core.errors import (
     ChannelError,
@@ -28,7 +28,7 @@ from habakkuk.core.errors import (
 from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
 from habakkuk.core.log import get_logger
 from habakkuk.db.engine import Database, DatabaseAway
-from habakkuk.gateway.health import ALIVE, STATUS, SUPERVISOR, State
+from habakkuk.gateway.health import ALIVE, POSITION, STATUS, SUPERVISOR, State, withheld
 from habakkuk.gateway.intake import Fate, Intake, Received
 from habakkuk.gateway.offers import offer
 from habakkuk.gateway.store import cursors
@@ -37,7 +37,6 @@ from habakkuk.jobs.loop import Loop
 
 _Work = Callable[[Line, Event, Cursor | None], Received | None]
 _log = get_logger("gateway.supervisor")
-_POSITION = "position"
 _TICK_SECONDS = 2.0
 _WRITE_SECONDS = 15.0
 _STANDBY_SECONDS = 3.0
@@ -234,6 +233,8 @@ class _Account:
         heard = time.time() - (now - door.heard) if door is not None else None
         value = {"state": self._state.value, "reason": self._reason, "heard": heard}
         value |= {"since": self._began, "host": socket.gethostname()}
+        if door is not None:
+            value |= withheld(door.line, door.cursor())
         cursors.save_alone(self._parts.database, self._channel, self.name, Cursor(STATUS, value))
         self._written = now
 
@@ -243,13 +244,13 @@ class _Door:
 
     def __init__(self, parts: Parts, line: Line, silence: float, faults: Counter[str]) -> None:
         self._parts = parts
-        self._line = line
+        self.line = line
         self._faults = faults
         self.silence = silence
         self.heard = time.monotonic()
 
     def cursor(self) -> Mapping[str, Any] | None:
-        return cursors.load(self._parts.database, self._line.channel, self._line.name, _POSITION)
+        return cursors.load(self._parts.database, self.line.channel, self.line.name, POSITION)
 
     def turns_away(self, event: Event, cursor: Mapping[str, Any] | None) -> bool:
         turned = self._guarded(event, cursor, self._parts.intake.turn_away)
@@ -263,21 +264,21 @@ class _Door:
     ) -> Received | None:
         """Have the intake do something with an event that may hold up nothing behind it."""
         self.alive()
-        place = Cursor(_POSITION, dict(cursor)) if cursor is not None else None
+        place = Cursor(POSITION, dict(cursor)) if cursor is not None else None
         try:
-            return work(self._line, event, place)
+            return work(self.line, event, place)
         except Unavailable:
             raise
         except UserError as error:
             # The place was passed: what cannot be taken now is not better the next time.
-            _log.info("a message was refused", account=self._line.name, reason=str(error))
+            _log.info("a message was refused", account=self.line.name, reason=str(error))
             return Received(event.id, Fate.IGNORED)
         except HabakkukError:
             raise
         except Exception:  # the top of one event's work: it may not hold up all that follow
             if not self._is_hopeless(event):
                 raise
-            _log.exception("an event is passed over", account=self._line.name, id=event.id)
+            _log.exception("an event is passed over", account=self.line.name, id=event.id)
             if cursor is not None:
                 self.pass_over(cursor)
             return Received(event.id, Fate.IGNORED)
@@ -293,8 +294,8 @@ class _Door:
 
     def pass_over(self, cursor: Mapping[str, Any]) -> None:
         self.alive()
-        place = Cursor(_POSITION, dict(cursor))
-        cursors.save_alone(self._parts.database, self._line.channel, self._line.name, place)
+        place = Cursor(POSITION, dict(cursor))
+        cursors.save_alone(self._parts.database, self.line.channel, self.line.name, place)
 
     def alive(self) -> None:
         self.heard = time.monotonic()

@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from habakkuk.channels.contract import ChannelPoller
 from habakkuk.channels.messages import Event, InboundMessage, Source
+from habakkuk.channels.polling import ChannelPoller
 from habakkuk.core.errors import Unavailable
 from habakkuk.core.interrupt import Interrupt, Reason
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Literal
 
 from flask import Response
@@ -11,6 +11,7 @@ from flask_openapi.models.tag import Tag
 from pydantic import BaseModel, Field
 
 from habakkuk.accounts.types import Principal, Scope
+from habakkuk.channels.contract import Withheld
 from habakkuk.core.errors import Forbidden
 from habakkuk.delivery.reports import TROUBLED, DeliveryReport
 from habakkuk.delivery.types import DeliveryState
@@ -32,8 +33,27 @@ api = APIBlueprint(
 )
 
 
+class WithheldBody(BaseModel):
+    """Something that a platform does not give out, and what becomes of it or what to do."""
+
+    what: str
+    since: datetime
+    why: str
+    advice: str
+
+    @classmethod
+    def of(cls, withheld: Withheld) -> WithheldBody:
+        """Make it of what was found."""
+        since = datetime.fromtimestamp(withheld.since, UTC)
+        return cls(what=withheld.what, since=since, why=withheld.why, advice=withheld.advice)
+
+
 class AccountBody(BaseModel):
-    """An account: when its platform was `heard`, in seconds ago, and for what `reason` it is so."""
+    """An account: when its platform was `heard`, in seconds ago, and for what `reason` it is so.
+
+    `withheld` is what the platform does not give out, the latest first; `withheld_more` counts the
+    rest.
+    """
 
     name: str
     channel: str
@@ -41,6 +61,8 @@ class AccountBody(BaseModel):
     reason: str
     heard: float | None
     allow_from: int
+    withheld: list[WithheldBody]
+    withheld_more: int
 
     @classmethod
     def of(cls, account: AccountHealth) -> AccountBody:
@@ -52,6 +74,8 @@ class AccountBody(BaseModel):
             reason=account.reason,
             heard=account.heard,
             allow_from=account.allowed,
+            withheld=[WithheldBody.of(one) for one in account.withheld],
+            withheld_more=account.more,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +11,9 @@ from web.cli.terminal.opened import opened
 from web.cli.terminal.output import output_option, print_json, print_table, visible
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from habakkuk.channels.contract import Withheld
     from habakkuk.gateway.health import AccountHealth
 
 
@@ -32,6 +36,8 @@ def list_channels(output: str) -> None:
         for one in accounts:
             if one.reason:
                 click.echo(f"{visible(one.name)}: {visible(one.reason)}")
+            for line in _withheld(one):
+                click.echo(f"{visible(one.name)}: {visible(line)}")
     else:
         click.echo("There are no accounts; docs/channels says how one is set up.")
 
@@ -95,6 +101,19 @@ def _cells(account: AccountHealth) -> tuple[str, ...]:
     return account.name, account.channel, account.state.value, heard, allowed
 
 
+def _withheld(account: AccountHealth) -> Iterator[str]:
+    """Yield what is not read, a line each."""
+    for one in account.withheld:
+        since = _moment(one).astimezone().strftime("%Y-%m-%d %H:%M")
+        yield f"{one.what} is not read since {since}: {one.why}; {one.advice}"
+    if account.more:
+        yield f"{account.more} more are not read"
+
+
+def _moment(withheld: Withheld) -> datetime:
+    return datetime.fromtimestamp(withheld.since, UTC)
+
+
 def _as_json(account: AccountHealth) -> dict[str, Any]:
     return {
         "name": account.name,
@@ -103,4 +122,9 @@ def _as_json(account: AccountHealth) -> dict[str, Any]:
         "reason": account.reason,
         "heard_s": account.heard,
         "allow_from": account.allowed,
+        "withheld": [
+            {"what": one.what, "since": _moment(one), "why": one.why, "advice": one.advice}
+            for one in account.withheld
+        ],
+        "withheld_more": account.more,
     }

@@ -17,8 +17,8 @@ import aiohttp
 import discord
 from discord.http import HTTPClient, Route
 
-from habakkuk.channels.contract import Unusable
 from habakkuk.channels.discord.refusals import MAY_NOT_READ, UNKNOWN_BOT
+from habakkuk.channels.polling import Unusable
 from habakkuk.core.aio import PORTAL
 from habakkuk.core.errors import ChannelError
 from habakkuk.core.interrupt import Interrupt

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from pydantic import ValidationError
 
-from habakkuk.channels.contract import ChannelPoller, Door, Unusable, WebhookUnreadable
+from habakkuk.channels.contract import WebhookUnreadable
 from habakkuk.channels.discord import commands, refusals, wire
 from habakkuk.channels.discord.adapter import DiscordAdapter
 from habakkuk.channels.discord.around import Around, Channel, Guild
@@ -25,6 +25,7 @@ from habakkuk.channels.discord.gateway import Gateway, Place
 from habakkuk.channels.discord.places import Stored
 from habakkuk.channels.messages import Event
 from habakkuk.channels.outcomes import Lost
+from habakkuk.channels.polling import ChannelPoller, Door, Unusable
 from habakkuk.core.errors import ChannelError
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.log import get_logger

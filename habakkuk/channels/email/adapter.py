@@ -18,15 +18,18 @@ from habakkuk.channels.contract import (
     NotFetched,
     NotSent,
     WebhookRejected,
+    Withheld,
 )
 from habakkuk.channels.email import imap, smtp
 from habakkuk.channels.email.addresses import normalised
 from habakkuk.channels.email.compose import Writer
 from habakkuk.channels.email.manifest import MANIFEST, EmailSettings
+from habakkuk.channels.email.place import Stand
 from habakkuk.channels.email.proof import server_of
 from habakkuk.channels.email.reading import LONGEST_HEAD
 from habakkuk.channels.email.transfer import decoded
 from habakkuk.channels.email.wire import Reader
+from habakkuk.channels.email.withheld import withheld
 from habakkuk.channels.messages import Event, OutboundMessage, RawRequest, Receipt, RemoteFile
 from habakkuk.core.errors import ChannelError, ConfigurationError
 from habakkuk.core.interrupt import Interrupt
@@ -126,6 +129,11 @@ class EmailAdapter(ChannelAdapter[EmailSettings]):
                 raise NotFetched("the mailbox was made anew, and the mail is not found in it")
             pieces = _pieces(box, int(handle["uid"]), str(handle["part"]))
             yield from decoded(pieces, str(handle["encoding"]))
+
+    def withheld(self, place: Mapping[str, Any]) -> Sequence[Withheld]:
+        """Return the mails that the server does not give out."""
+        stand = Stand.stored(place, self.identity)
+        return withheld(stand) if stand is not None else ()
 
     def check(self) -> str:
         """Sign in to both servers. Raises ChannelError."""

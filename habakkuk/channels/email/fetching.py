@@ -13,12 +13,13 @@ from email.parser import BytesHeaderParser
 from email.utils import mktime_tz, parsedate_tz
 from typing import TypeVar
 
-from habakkuk.channels.contract import ChannelPoller, Door, WebhookUnreadable
+from habakkuk.channels.contract import WebhookUnreadable
 from habakkuk.channels.email.fetched import Head
 from habakkuk.channels.email.imap import Mailbox, Refused
 from habakkuk.channels.email.place import MOST_ASIDE, Stand
 from habakkuk.channels.email.reading import LONGEST_HEAD
 from habakkuk.channels.email.wire import Place, Reader
+from habakkuk.channels.polling import ChannelPoller, Door
 from habakkuk.core.errors import ChannelError
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.log import get_logger

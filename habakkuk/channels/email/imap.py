@@ -20,9 +20,9 @@ from imap_tools import MailBox, MailBoxStartTls, MailBoxUnencrypted
 from imap_tools.errors import ImapToolsError, MailboxFolderSelectError, MailboxLoginError
 from imap_tools.mailbox import BaseMailBox
 
-from habakkuk.channels.contract import Unusable
 from habakkuk.channels.email.fetched import Head, read_heads, read_literal
 from habakkuk.channels.email.manifest import EmailSettings, Tls
+from habakkuk.channels.polling import Unusable
 from habakkuk.core.errors import ChannelError
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.lines import Plug

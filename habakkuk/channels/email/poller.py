@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from habakkuk.channels.contract import ChannelPoller, Door
 from habakkuk.channels.email.adapter import EmailAdapter
 from habakkuk.channels.email.fetching import Fetching
 from habakkuk.channels.email.imap import Mailbox, opened
+from habakkuk.channels.polling import ChannelPoller, Door
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.log import get_logger
 

@@ -16,6 +16,7 @@ from habakkuk.channels.contract import (
     NotSent,
     WebhookRejected,
     WebhookUnreadable,
+    Withheld,
 )
 from habakkuk.channels.messages import (
     Event,
@@ -42,6 +43,7 @@ from habakkuk.channels.slack.format import (
 )
 from habakkuk.channels.slack.manifest import MANIFEST, SlackSettings
 from habakkuk.channels.slack.mrkdwn import escaped
+from habakkuk.channels.slack.places import withheld
 from habakkuk.channels.slack.workspace import Workspace, Workspaces
 from habakkuk.core.outside import OutsideHttp
 
@@ -80,6 +82,10 @@ class SlackAdapter(ChannelAdapter[SlackSettings]):
     def paste(self, commands: Sequence[OfferedCommand]) -> str:
         """Return the section of the app's manifest; without those that are Slack's own."""
         return slash.section(commands)
+
+    def withheld(self, place: Mapping[str, Any]) -> Sequence[Withheld]:
+        """Return what was missed and is still to be read."""
+        return withheld(place, self.identity)
 
     def check(self) -> str:
         """Return the app's name and its workspaces. Raises NotSent."""

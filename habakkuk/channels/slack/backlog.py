@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from habakkuk.channels.contract import ChannelPoller, Door
 from habakkuk.channels.messages import Edit, Event, InboundMessage, Source
 from habakkuk.channels.outcomes import Lost
+from habakkuk.channels.polling import ChannelPoller, Door
 from habakkuk.channels.slack import failures, wire
 from habakkuk.channels.slack.client import Refused, part
 from habakkuk.channels.slack.history import Message

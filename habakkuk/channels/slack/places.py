@@ -7,9 +7,10 @@ from where it has to be is kept as well: what comes meanwhile does not cover wha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from habakkuk.channels.contract import Withheld
 from habakkuk.channels.messages import Event, InboundMessage
 from habakkuk.channels.slack.wire import message_ts
 from habakkuk.channels.slack.workspace import own_id
@@ -20,6 +21,12 @@ _MOST = 50
 _MOST_MISSED = 200
 # What came late may be older than what came last: Slack's retries take six minutes.
 _OVERLAP_SECONDS = 600
+_MOST_NAMED = 5
+_UNREAD = "Slack lets it be read slowly, or refuses it"
+_ADVICE = (
+    'where the log says "a chat cannot be read back", do what stands there, and then habakkuk'
+    " channels restart"
+)
 
 
 class Places:
@@ -27,7 +34,7 @@ class Places:
 
     def __init__(self, cursor: Mapping[str, Any] | None, identity: str) -> None:
         """Begin where the cursor says, unless it is another app's."""
-        known = cursor if cursor is not None and cursor.get("identity") == identity else {}
+        known = _of(cursor, identity)
         self._identity = identity
         self._seen: dict[str, str] = dict(known.get("seen", {}))
         missed = {chat: _before(ts) for chat, ts in self._seen.items()}
@@ -70,6 +77,21 @@ class Places:
     def _written(self) -> Mapping[str, Any]:
         known: dict[str, Any] = {"identity": self._identity, "seen": dict(self._seen)}
         return known | ({"missed": dict(self._missed)} if self._missed else {})
+
+
+def withheld(cursor: Mapping[str, Any], identity: str) -> Sequence[Withheld]:
+    """Return, as one, the chats of a stored place that are not read to their end."""
+    missed = dict(_of(cursor, identity).get("missed", {}))
+    if not missed:
+        return ()
+    named = ", ".join(list(missed)[:_MOST_NAMED])
+    more = f" and {len(missed) - _MOST_NAMED} more chats" if len(missed) > _MOST_NAMED else ""
+    since = min(map(float, missed.values()))
+    return [Withheld(f"what was missed in {named}{more}", since, _UNREAD, _ADVICE)]
+
+
+def _of(cursor: Mapping[str, Any] | None, identity: str) -> Mapping[str, Any]:
+    return cursor if cursor is not None and cursor.get("identity") == identity else {}
 
 
 def _before(ts: str) -> str:

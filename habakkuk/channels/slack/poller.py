@@ -19,9 +19,10 @@ from slack_bolt.middleware import Middleware
 from slack_sdk import WebClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 
-from habakkuk.channels.contract import ChannelPoller, Door, Unusable, WebhookUnreadable
+from habakkuk.channels.contract import WebhookUnreadable
 from habakkuk.channels.messages import Event
 from habakkuk.channels.outcomes import Lost
+from habakkuk.channels.polling import ChannelPoller, Door, Unusable
 from habakkuk.channels.slack import failures, wire
 from habakkuk.channels.slack.adapter import SlackAdapter
 from habakkuk.channels.slack.backlog import Backlog

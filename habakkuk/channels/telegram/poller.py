@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from habakkuk.channels.contract import ChannelPoller, Door, Unusable, WebhookUnreadable
+from habakkuk.channels.contract import WebhookUnreadable
 from habakkuk.channels.messages import Event
+from habakkuk.channels.polling import ChannelPoller, Door, Unusable
 from habakkuk.channels.telegram import wire
 from habakkuk.channels.telegram.adapter import TelegramAdapter
 from habakkuk.channels.telegram.client import Lost, Refused

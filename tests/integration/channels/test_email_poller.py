@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from habakkuk.channels.contract import Unusable
 from habakkuk.channels.email.adapter import EmailAdapter
 from habakkuk.channels.email.poller import EmailPoller
 from habakkuk.channels.messages import InboundMessage, Source
+from habakkuk.channels.polling import Unusable
 from habakkuk.core.errors import ChannelError
 from habakkuk.core.interrupt import Interrupted
 from tests.fakes.dovecot_server import Dovecot, dovecot

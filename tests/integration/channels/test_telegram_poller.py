@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from habakkuk.channels.contract import Unusable
+from habakkuk.channels.polling import Unusable
 from habakkuk.channels.telegram.adapter import TelegramAdapter
 from habakkuk.channels.telegram.poller import TelegramPoller
 from habakkuk.core.errors import ChannelError

@@ -10,8 +10,9 @@ from typing import Any, cast
 import pytest
 from sqlalchemy import text
 
-from habakkuk.channels.contract import ChannelPoller, Door, Manifest, Unusable
+from habakkuk.channels.contract import Manifest, Withheld
 from habakkuk.channels.messages import Event, InboundMessage
+from habakkuk.channels.polling import ChannelPoller, Door, Unusable
 from habakkuk.channels.registry import Channels, Line
 from habakkuk.channels.webhook.adapter import WebhookAdapter
 from habakkuk.channels.webhook.manifest import WebhookSettings
@@ -20,6 +21,7 @@ from habakkuk.core.errors import ChannelError
 from habakkuk.core.interrupt import Interrupt
 from habakkuk.gateway.health import ChannelHealth, State
 from habakkuk.gateway.intake import Intake, Received
+from habakkuk.gateway.store import cursors
 from habakkuk.gateway.supervisor import Parts, Supervisor
 from habakkuk.gateway.types import Cursor
 from tests.fakes.stack import Stack, until
@@ -46,6 +48,9 @@ class _Adapter(WebhookAdapter):
     @property
     def sends(self) -> bool:
         return False
+
+    def withheld(self, place: Mapping[str, Any]) -> list[Withheld]:
+        return [Withheld(f"mail {n}", n, "broken", "delete it") for n in place.get("aside", ())]
 
 
 @dataclass
@@ -166,6 +171,20 @@ def test_a_stranger_moves_the_place_too(watched: Watched) -> None:
     until(lambda: [row.value for row in database.run(place)] == [{"n": 1}])
     supervisor.stop()
     assert watched.said() == []
+
+
+def test_what_a_platform_does_not_give_out_is_written_down_for_who_runs_this(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("habakkuk.gateway.supervisor._WRITE_SECONDS", 0.01)
+    monkeypatch.setattr("habakkuk.gateway.supervisor._TICK_SECONDS", 0.01)
+    place = Cursor("position", {"n": 0, "aside": list(range(1, 31))})
+    cursors.save_alone(watched.stack.container.database, "webhook", _NAME, place)
+    watched.make()
+    until(lambda: watched.health.all()[0].withheld)
+    told = watched.health.all()[0]
+    assert [one.what for one in told.withheld] == [f"mail {n}" for n in range(30, 10, -1)]
+    assert told.more == 10
 
 
 @pytest.mark.parametrize("failure", [ChannelError("the line broke"), ValueError("a fault of ours")])

@@ -13,6 +13,8 @@ from sqlalchemy import text
 from habakkuk.accounts.types import ROLE_SCOPES, Scope
 from habakkuk.conversations.store import outgoing
 from habakkuk.conversations.types import Address, Target
+from habakkuk.gateway.store import cursors
+from habakkuk.gateway.types import Cursor
 from tests.fakes.model_server import ModelServer
 from tests.fakes.stack import Stack
 from tests.integration.web.served import Served
@@ -78,6 +80,25 @@ def test_every_account_says_how_it_is(served: Served) -> None:
     page = _page(served).text
     assert "nobody listens" in page
     assert "Everything arrived." in page
+
+
+def test_what_a_platform_does_not_give_out_is_said_with_what_to_do(
+    served: Served, stack: Stack
+) -> None:
+    """It stood in the log alone, where nobody looks."""
+    withheld = [
+        {"what": f"mail {n}", "since": 1000.0 + n, "why": "it is <broken>", "advice": "delete it"}
+        for n in range(7)
+    ]
+    status = {"state": "listening", "reason": "", "heard": None, "withheld": withheld, "more": 3}
+    cursors.save_alone(stack.container.database, "telegram", "bot", Cursor("status", status))
+    told = served.client.get("/api/channels").json()["channels"][1]
+    assert told["withheld"][0] == withheld[0] | {"since": "1970-01-01T00:16:40Z"}
+    assert (len(told["withheld"]), told["withheld_more"]) == (7, 3)
+    page = _page(served).text
+    assert "mail 4 is not read since" in page
+    assert "it is &lt;broken&gt;; delete it" in page
+    assert "5 more are not read" in page
 
 
 def test_who_asks_is_let_in_by_their_code(served: Served, stack: Stack, code: str) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from habakkuk.channels.contract import Unusable
 from habakkuk.channels.discord import client
 from habakkuk.channels.discord.adapter import DiscordAdapter
 from habakkuk.channels.discord.poller import DiscordPoller
 from habakkuk.channels.messages import Edit, InboundMessage, OutboundMessage, Press, Removal, Source
+from habakkuk.channels.polling import Unusable
 from habakkuk.core.errors import ChannelError
 from habakkuk.core.interrupt import Interrupted
 from tests.fakes.discord_rest import Refusal

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from habakkuk.channels.contract import Unusable
 from habakkuk.channels.messages import Edit, InboundMessage, Press, Removal
+from habakkuk.channels.polling import Unusable
 from habakkuk.core.errors import ChannelError
 from habakkuk.core.interrupt import Interrupted
 from tests.fakes.listening import Desk, Running

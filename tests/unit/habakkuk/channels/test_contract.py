@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from habakkuk.channels.contract import Bounds, ChannelPoller, NotFetched
+from habakkuk.channels.contract import Bounds, NotFetched
+from habakkuk.channels.polling import ChannelPoller
 from habakkuk.core.errors import Unavailable
 from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from habakkuk.channels.messages import Event, InboundMessage, Removal
-from habakkuk.channels.slack.places import Places
+from habakkuk.channels.slack.places import Places, withheld
 
 
 def _message(chat: str, ts: str) -> Event:
@@ -53,6 +53,17 @@ def test_what_is_missed_is_kept_until_it_is_read() -> None:
     kept = places.done("D1")
     assert Places(kept, "app").missed["D1"] == "8400.000000"
     assert "missed" not in places.done("D2")
+
+
+def test_chats_that_are_still_to_be_read_are_told_to_who_runs_this() -> None:
+    seen = {f"D{n}": f"{2000 + n}.0" for n in range(7)}
+    places = Places({"identity": "app", "seen": seen}, "app")
+    kept = places.done("D6")
+    (told,) = withheld(kept, "app")
+    assert told.what == "what was missed in D0, D1, D2, D3, D4 and 1 more chats"
+    assert told.since == 1400.0
+    assert withheld(kept, "another") == ()
+    assert withheld({"identity": "app", "seen": seen}, "app") == ()
 
 
 def test_a_chat_that_is_gone_is_forgotten() -> None:

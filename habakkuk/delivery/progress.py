@@ -1,8 +1,10 @@
 """What a long turn does, in one silent message that its answer takes away again (seed, Channels).
 
-The message's id is kept with the turn: one that runs again after a crash edits the same. A kill
-between posting it and keeping its id leaves a message that nobody takes away; no platform can be
-asked for it. Where there are no such messages, one notice says that the turn still runs.
+The message's id is kept with the turn: one that runs again after a crash edits the same. While the
+database is away it is kept here, so that no second one is posted, and none stays when the turn ends
+meanwhile. A kill between posting it and keeping its id leaves a message that nobody takes away; no
+platform can be asked for it. Where there are no such messages, one notice says that the turn still
+runs.
 """
 
 from __future__ import annotations
@@ -50,6 +52,8 @@ class _Followed:
     began: float
     lines: deque[str] = field(default_factory=lambda: deque(maxlen=_LINES))
     draft: str = ""
+    # Whether its id stands with the turn, where the answer finds it.
+    kept: bool = False
     shown: str = ""
     busy: bool = False
     waits: bool = False
@@ -58,6 +62,11 @@ class _Followed:
     @property
     def place(self) -> tuple[str, str]:
         return (self.target.account, self.target.chat)
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether a message was posted that nobody else knows of."""
+        return bool(self.draft) and not self.kept
 
     @property
     def text(self) -> str:
@@ -74,6 +83,8 @@ class Progress:
         self._failpoints = failpoints
         self._lock = threading.Lock()
         self._turns: dict[str, _Followed] = {}
+        # Turns that run here no more, and whose message may have to be taken away.
+        self._left: list[_Followed] = []
         # When a chat may be written to again.
         self._free: dict[tuple[str, str], float] = {}
         self._loop: Loop | None = None
@@ -97,6 +108,8 @@ class Progress:
             with self._lock:
                 self._turns.pop(turn.id, None)
                 followed.over = True
+                if followed.busy or followed.stands_alone:
+                    self._left.append(followed)
 
     def called(self, turn_id: str, line: str) -> None:
         """Note a call of a turn, told in a line."""
@@ -133,7 +146,8 @@ class Progress:
 
     def _look(self) -> float:
         with self._lock:
-            if not self._turns:
+            self._left = [one for one in self._left if one.busy or one.stands_alone]
+            if not self._turns and not self._left:
                 # A wait that a platform asked for is one for the chat's next turn, too.
                 now = time.monotonic()
                 self._free = {place: until for place, until in self._free.items() if until > now}
@@ -143,6 +157,10 @@ class Progress:
                     followed.busy = True
                     act = self._tell if not followed.drafts else self._show
                     self._asides.submit(partial(self._done, followed, act))
+            for followed in self._left:
+                if not followed.busy:
+                    followed.busy = True
+                    self._asides.submit(partial(self._done, followed, self._note))
         return _LOOK_SECONDS
 
     def _is_due(self, followed: _Followed) -> bool:
@@ -181,12 +199,14 @@ class Progress:
             if known is None:
                 # It has ended meanwhile.
                 return
-            followed.draft = known
-        if followed.draft:
+            followed.draft, followed.kept = known, bool(known)
+        if followed.stands_alone:
+            self._note(followed)
+        elif followed.draft:
             asked = partial(_redraft, followed.target.chat, followed.draft, text)
             self._asked(followed, text, asked)
-            return
-        self._asked(followed, text, partial(self._post, followed, text))
+        else:
+            self._asked(followed, text, partial(self._post, followed, text))
 
     def _asked(self, followed: _Followed, text: str, ask: Callable[[Adapter], None]) -> None:
         refused = self._asides.ask(followed.target.account, "progress", ask)
@@ -204,12 +224,23 @@ class Progress:
         target = followed.target
         draft = adapter.draft(target.chat, target.thread, target.message, text)
         self._failpoints.hit("draft.post.after")
+        followed.draft = draft
+        self._keep(followed, adapter)
+
+    def _note(self, followed: _Followed) -> None:
+        """Do what was missed when the message was posted."""
+        self._asides.ask(followed.target.account, "progress", partial(self._keep, followed))
+
+    def _keep(self, followed: _Followed, adapter: Adapter) -> None:
+        """Keep the message's id with the turn, or take the message away. Raises DatabaseAway."""
+        draft = followed.draft
         if not followed.over and store.keep_draft(self._database, followed.turn, draft):
-            followed.draft = draft
-        else:
-            # The answer came in between, and did not know of it.
-            posted = Draft(followed.turn, target, draft)
-            take_away(self._database, self._failpoints, adapter, posted)
+            followed.kept = True
+            return
+        # The answer came in between and did not know of it, or the turn has another by now.
+        posted = Draft(followed.turn, followed.target, draft)
+        take_away(self._database, self._failpoints, adapter, posted)
+        followed.draft = ""
 
 
 def _redraft(chat: str, draft: str, text: str, adapter: Adapter) -> None:

@@ -26,7 +26,8 @@ _LOAD = text("""
 """)
 _DRAFT_OF = text("SELECT draft FROM turns WHERE id = :turn_id AND ended IS NULL")
 _KEEP_DRAFT = text("""
-    UPDATE turns SET draft = :draft WHERE id = :turn_id AND ended IS NULL RETURNING id
+    UPDATE turns SET draft = :draft
+    WHERE id = :turn_id AND ended IS NULL AND (draft IS NULL OR draft = :draft) RETURNING id
 """)
 _DROP_DRAFT = text("UPDATE turns SET draft = NULL WHERE id = :turn_id AND draft = :draft")
 _HELD = """
@@ -137,7 +138,7 @@ def draft_of(database: Database, turn_id: str) -> str | None:
 
 
 def keep_draft(database: Database, turn_id: str, draft: str) -> bool:
-    """Keep the id of such a message with its turn; False when that has ended."""
+    """Keep the id of such a message with its turn; False when that has ended or has another."""
     return bool(database.run(_KEEP_DRAFT, turn_id=turn_id, draft=draft))
 
 

@@ -12,7 +12,8 @@ import pytest
 from habakkuk.channels.contract import Feature, NotSent
 from habakkuk.channels.messages import OutboundMessage, Reaction, Receipt
 from habakkuk.channels.webhook.adapter import WebhookAdapter
-from habakkuk.delivery import progress
+from habakkuk.db.engine import Database, DatabaseAway
+from habakkuk.delivery import progress, store
 from tests.fakes.stack import Points, until
 from tests.integration.intake.conftest import Room, Rooms
 
@@ -320,6 +321,70 @@ def test_an_answer_that_comes_while_it_is_posted_leaves_none(
     monkeypatch.setattr(WebhookAdapter, "send", sent)
     room.stack.start()
     room.say(_LONG)
+    until(lambda: wall.did("undraft") == 2)
+    assert wall.standing == {}
+
+
+def _away(monkeypatch: pytest.MonkeyPatch, times: Callable[[], bool]) -> None:
+    """Let PostgreSQL be away whenever the id of a draft is to be kept, while `times` says so."""
+    keep = store.keep_draft
+
+    def kept(database: Database, turn_id: str, draft: str) -> bool:
+        if times():
+            raise DatabaseAway("gone")
+        return keep(database, turn_id, draft)
+
+    monkeypatch.setattr(store, "keep_draft", kept)
+
+
+def test_one_that_cannot_be_noted_now_is_noted_later_and_not_posted_again(
+    rooms: Rooms, wall: Wall, can: Can, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = rooms()
+    can(Feature.DRAFTS)
+    tries = iter(range(10**6))
+    _away(monkeypatch, lambda: next(tries) < 3)
+    room.stack.start()
+    room.say(_LONG)
+    assert room.told(1) == [_ANSWER]
+    until(lambda: not wall.standing)
+    assert wall.did("draft") == 1
+
+
+def test_one_that_was_not_noted_before_the_turn_ended_is_taken_away(
+    rooms: Rooms, wall: Wall, can: Can, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer does not know of it, and nobody looks at the turn any more."""
+    room = rooms()
+    can(Feature.DRAFTS)
+    _away(monkeypatch, lambda: True)
+    room.stack.start()
+    room.say(_LONG)
+    assert room.told(1) == [_ANSWER]
+    until(lambda: wall.did("undraft"))
+    assert wall.did("draft") == 1
+    assert wall.standing == {}
+
+
+def test_one_of_another_process_is_not_forgotten_for_ours(
+    rooms: Rooms, wall: Wall, can: Can, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whose lease was lost may be late with its own."""
+    room = rooms()
+    can(Feature.DRAFTS)
+    noted = threading.Event()
+
+    def another() -> bool:
+        if not noted.is_set():
+            room.run("UPDATE turns SET draft = 'theirs'")
+            wall.standing["theirs"] = "Working…"
+            noted.set()
+        return False
+
+    _away(monkeypatch, another)
+    room.stack.start()
+    room.say(_LONG)
+    assert room.told(1) == [_ANSWER]
     until(lambda: wall.did("undraft") == 2)
     assert wall.standing == {}
 

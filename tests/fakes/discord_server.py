@@ -86,13 +86,14 @@ class DiscordServer:
                 self.gateway.tell("MESSAGE_CREATE", self.told(room, sent))
             return str(sent["id"])
 
-    def edits(self, chat: str, message: str, text: str) -> None:
-        """Let its writer change a message."""
+    def edits(self, chat: str, message: str, text: str, *, hidden: bool = False) -> None:
+        """Let its writer change a message. `hidden`: no session is told."""
         with self.changed:
             room = self.room(chat)
             sent = next(one for one in room.messages if one["id"] == message)
             sent |= {"content": text, "edited_timestamp": now()}
-            self.gateway.tell("MESSAGE_UPDATE", self.told(room, sent))
+            if not hidden:
+                self.gateway.tell("MESSAGE_UPDATE", self.told(room, sent))
 
     def deletes(self, chat: str, message: str) -> None:
         """Let a message be deleted."""

@@ -14,6 +14,8 @@ from typing import Any
 from habakkuk.channels.discord.ids import first_at, made_at
 
 _DISORDER_SECONDS = 60.0
+# How far back before that messages are looked through for what was changed meanwhile.
+_CHANGED_SECONDS = 3600.0
 # Nobody wants answers to what they wrote the day before yesterday.
 _LONGEST_SECONDS = 86400.0
 # Direct chats are in no list that Discord gives: those that wrote last are remembered.
@@ -56,6 +58,10 @@ class Stored:
         """Return the id after which a channel's history is read."""
         seen = first_at(made_at(self.newest) - _DISORDER_SECONDS)
         return max(self.first, seen, first_at(now - _LONGEST_SECONDS))
+
+    def looked_through(self, after: int) -> int:
+        """Return the id after which messages are looked through for changes."""
+        return max(self.first, first_at(made_at(after) - _CHANGED_SECONDS))
 
     def passed(self, number: int) -> Stored:
         """Return the place with a message that is stored."""

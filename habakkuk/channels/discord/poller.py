@@ -22,6 +22,7 @@ from habakkuk.channels.discord.adapter import DiscordAdapter
 from habakkuk.channels.discord.around import Around, Channel, Guild
 from habakkuk.channels.discord.client import Answer, Refused
 from habakkuk.channels.discord.gateway import Gateway, Place
+from habakkuk.channels.discord.ids import made_at
 from habakkuk.channels.discord.places import Stored
 from habakkuk.channels.messages import Event
 from habakkuk.channels.outcomes import Lost
@@ -97,7 +98,8 @@ class _Listening:
         # Servers that this session has not told of yet, and the channels that were read for it.
         self._awaited: set[str] = set()
         self._read: set[str] = set()
-        self._after = 0
+        # What is newer is handed over; what is newer than the other was stored, and is compared.
+        self._after = self._looked_through = 0
         self._acts = {
             "READY": self._ready,
             "GUILD_CREATE": self._guild,
@@ -127,6 +129,7 @@ class _Listening:
 
     def _ready(self, data: Mapping[str, Any]) -> None:
         self._after = self._stored.after(time.time())
+        self._looked_through = self._stored.looked_through(self._after)
         self._awaited = {Guild.model_validate(one).id for one in data.get("guilds", [])} | {_DIRECT}
         self._read.clear()
         for chat in self._stored.direct:
@@ -139,7 +142,7 @@ class _Listening:
             return
         channels: Iterable[Channel] = list(self._around.guild(guild))
         for channel in channels:
-            if channel.last > self._after:
+            if channel.last > self._looked_through:
                 self._catch_up(channel.id, group=True)
         self._awaited.discard(guild.id)
 
@@ -153,7 +156,7 @@ class _Listening:
         if chat in self._read:
             return
         self._read.add(chat)
-        after, found = self._after, True
+        after, found = self._looked_through, True
         while found:
             page = self._page(chat, after)
             found = len(page) == _PAGE
@@ -164,7 +167,18 @@ class _Listening:
                     _log.error("a message cannot be read", chat=chat, reason=_short(error))
                     continue
                 after = max(after, int(sent.id))
-                self._message(sent, group=group)
+                self._past(sent, group=group)
+            # Of what is stored no more than a page is compared.
+            after = max(after, self._after)
+
+    def _past(self, sent: wire.Message, *, group: bool) -> None:
+        """Take a message of the past; what of it is stored may have been changed since."""
+        if int(sent.id) > self._after:
+            self._message(sent, group=group)
+        else:
+            self._know(sent)
+        if sent.changed_at >= made_at(self._after):
+            self._change(sent)
 
     def _page(self, chat: str, after: int) -> list[object]:
         path = f"/channels/{chat}/messages?after={after}&limit={_PAGE}"
@@ -213,12 +227,18 @@ class _Listening:
         event = self._reader.message(sent, group=group)
         if event is not None:
             self._store(event, stored.written())
+        self._know(sent)
+
+    def _know(self, sent: wire.Message) -> None:
         self._known[sent.id] = sent.author.id
         while len(self._known) > _MOST_KNOWN:
             self._known.popitem(last=False)
 
     def _updated(self, data: Mapping[str, Any]) -> None:
-        edit = self._reader.edit(wire.message(data))
+        self._change(wire.message(data))
+
+    def _change(self, sent: wire.Message) -> None:
+        edit = self._reader.edit(sent)
         if edit is not None:
             self._store(edit, None)
 

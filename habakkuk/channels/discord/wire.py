@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, TypeVar
 
 import orjson
@@ -122,6 +123,14 @@ class Message(_Held):
     poll: Any = None
     nonce: str | int | None = None
     components: list[Any] = []
+
+    @property
+    def changed_at(self) -> float:
+        """When its writer changed it last, in seconds since 1970; 0: never."""
+        try:
+            return datetime.fromisoformat(self.edited_timestamp or "").timestamp()
+        except ValueError:
+            return 0.0
 
 
 class _Deleted(_Part):

@@ -27,9 +27,6 @@ from habakkuk.core.interrupt import Interrupt
 from habakkuk.core.log import get_logger
 
 _log = get_logger("channels.slack")
-# https://docs.slack.dev/apis/web-api/rate-limits: 50 in a minute in Tier 3, of which some are
-# left to those who look for what was sent.
-_MOST_IN_A_MINUTE, _MINUTE = 40, 60.0
 # After a failure whose answer names no wait: twice as long each time.
 _SHORTEST, _LONGEST = 5.0, 300.0
 # What changed of what was stored already is looked for so far back in a chat.
@@ -39,37 +36,12 @@ _EDITED_SECONDS = 3600.0
 _IN_ORDER_SECONDS = 2.0
 
 
-class Pace:
-    """When Slack may be asked next, by the monotonic clock."""
-
-    def __init__(self, most: int = _MOST_IN_A_MINUTE) -> None:
-        """Allow so many calls in any minute."""
-        self._most = most
-        self._made: deque[float] = deque()
-        self._free = 0.0
-
-    def left(self, now: float) -> float:
-        """Return for how many seconds nothing may be asked."""
-        while self._made and now - self._made[0] >= _MINUTE:
-            self._made.popleft()
-        full = len(self._made) >= self._most
-        turn = self._made[0] + _MINUTE - now if full else 0.0
-        return max(0.0, turn, self._free - now)
-
-    def called(self, now: float) -> None:
-        """Note a call."""
-        self._made.append(now)
-
-    def hold(self, now: float, seconds: float) -> None:
-        """Ask nothing for so long."""
-        self._free = max(self._free, now + seconds)
-
-
 @dataclass
 class _Chat:
     """A chat that is read: what of its last page is not handed over, and how the next is named.
 
-    `since` is the time stamp after which messages were missed.
+    `since` is the time stamp after which messages were missed. Nothing is done before `free`, by
+    the monotonic clock.
     """
 
     name: str
@@ -77,6 +49,7 @@ class _Chat:
     ready: deque[Message] = field(default_factory=deque)
     cursor: object = None
     failed: int = 0
+    free: float = 0.0
 
     @property
     def oldest(self) -> str:
@@ -100,20 +73,21 @@ class Backlog:
         self._reader = reader
         self._door = door
         self._interrupt = interrupt
-        self._pace = Pace()
         self._chats = deque(_Chat(name, float(since)) for name, since in places.missed.items())
 
     def left(self, most: float) -> float:
         """Return for how many seconds there is nothing to do, at most so many."""
-        if not self._chats:
-            return most
-        return 0.0 if self._chats[0].ready else min(most, self._pace.left(time.monotonic()))
+        now = time.monotonic()
+        return min([most, *(self._wait(chat, now) for chat in self._chats)])
 
     def step(self) -> None:
         """Hand one message over or ask for one page, where that may be done now."""
-        if not self._chats or self.left(1.0):
-            return
-        chat = self._chats[0]
+        now = time.monotonic()
+        chat = next((one for one in self._chats if not self._wait(one, now)), None)
+        if chat is not None:
+            self._go_on(chat)
+
+    def _go_on(self, chat: _Chat) -> None:
         workspace, channel = self._workspaces.at(chat.name)
         try:
             if chat.ready:
@@ -121,27 +95,29 @@ class Backlog:
             elif self._is_whole(chat, workspace, channel):
                 self._end(chat)
         except (Refused, Lost) as error:
-            self._put_off(chat, failures.of_call(error))
+            self._put_off(chat, workspace, failures.of_call(error))
             if isinstance(error, Refused) and error.code in failures.NO_CHAT:
                 self._store(partial(self._door.pass_over, self._places.done(chat.name, gone=True)))
         except ChannelError as error:
-            self._put_off(chat, error)
+            self._put_off(chat, workspace, error)
 
     def before(self, event: Event) -> None:
         """Read first what was written earlier in the chat of a message, as far as that is soon."""
         until = time.monotonic() + _IN_ORDER_SECONDS
         while chat := next((one for one in self._chats if one.name == event.chat), None):
-            self._chats.remove(chat)
-            self._chats.appendleft(chat)
-            if self.left(1.0) or time.monotonic() >= until:
+            now = time.monotonic()
+            if now >= until or self._wait(chat, now):
                 return
-            self.step()
+            self._go_on(chat)
+
+    def _wait(self, chat: _Chat, now: float) -> float:
+        """Return for how many seconds nothing of a chat can be done."""
+        workspace, _ = self._workspaces.at(chat.name)
+        return max(0.0, chat.free - now, 0.0 if chat.ready else workspace.pace.left(now))
 
     def _is_whole(self, chat: _Chat, workspace: Workspace, channel: str) -> bool:
         """Ask for the next page; say whether there was nothing more. Raises Refused and Lost."""
-        if chat.cursor == "":
-            return True
-        self._pace.called(time.monotonic())
+        workspace.pace.called(time.monotonic())
         page = workspace.history.since(channel, chat.oldest, chat.cursor)
         self._door.alive()
         chat.ready.extend(page.messages)
@@ -175,14 +151,16 @@ class Backlog:
         self._chats.remove(chat)
         self._store(partial(self._door.pass_over, self._places.done(chat.name)))
 
-    def _put_off(self, chat: _Chat, error: ChannelError) -> None:
+    def _put_off(self, chat: _Chat, workspace: Workspace, error: ChannelError) -> None:
         """Go on with the other chats; one that is refused for good is tried with the next line."""
         self._chats.remove(chat)
         _log.warning("a chat cannot be read back", chat=chat.name, reason=str(error))
         if not error.retryable:
             return
-        wait = error.retry_after or min(_SHORTEST * 2**chat.failed, _LONGEST)
-        self._pace.hold(time.monotonic(), wait)
+        now = time.monotonic()
+        wait = error.retry_after or min(_SHORTEST * 2 ** min(chat.failed, 10), _LONGEST)
+        workspace.pace.hold(now, error.retry_after or 0.0)
+        chat.free = now + wait
         chat.failed += 1
         self._chats.append(chat)
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from habakkuk.channels.slack.client import Client
 from habakkuk.channels.slack.history import History
 from habakkuk.channels.slack.knowledge import Knowledge
+from habakkuk.channels.slack.pace import Pace
 
 _BETWEEN = "/"
 
@@ -25,6 +26,8 @@ class Workspace:
         self.client = client
         self.knowledge = Knowledge(client)
         self.history = History(client)
+        # Kept here, since what Slack asked for outlasts a line.
+        self.pace = Pace()
 
     def bot(self) -> str:
         """Return the bot's user id there. Raises ChannelError."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from habakkuk.channels.messages import Edit
+from habakkuk.channels.slack.knowledge import Knowledge
+from habakkuk.core.errors import ChannelError
 from tests.fakes.listening import Desk, Running
 from tests.fakes.slack_rules import Budget
 from tests.fakes.slack_server import Refusal, SlackServer
@@ -130,6 +133,26 @@ def test_what_is_not_read_yet_is_read_by_the_next_run(
     until(lambda: "missed" in desk.texts)
 
 
+def test_a_wait_that_slack_asks_for_outlasts_the_line(
+    slack: SlackServer, start: Start, hears: Hears
+) -> None:
+    desk = Desk()
+    hears(desk, "D1")
+    _ratelimited(slack, 3600)
+    adapter = app(slack)
+    first = listening(adapter, desk)
+    until(lambda: len(slack.called(_HISTORY)) == 1)
+    slack.socket.drop_all()
+    first.end()
+    before = slack.socket.opened
+    second = listening(adapter, desk)
+    until(lambda: slack.socket.opened > before)
+    slack.says("after")
+    until(lambda: desk.texts == ["one", "after"])
+    second.stop()
+    assert len(slack.called(_HISTORY)) == 1
+
+
 def test_a_chat_that_was_read_in_part_goes_on_there(
     slack: SlackServer, start: Start, hears: Hears
 ) -> None:
@@ -189,6 +212,28 @@ def test_a_failure_that_passes_is_tried_again(
     _refuse(slack, "internal_error", headers={"retry-after": "1"})
     start(desk)
     until(lambda: "missed" in desk.texts)
+
+
+def test_a_message_that_cannot_be_read_now_is_not_tried_without_rest(
+    slack: SlackServer, start: Start, hears: Hears, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when the workspace's own name cannot be asked for."""
+    desk = Desk()
+    hears(desk, "D1")
+    slack.writes("missed")
+    tries: list[float] = []
+    team = Knowledge.team
+
+    def away(knowledge: Knowledge) -> str:
+        tries.append(time.monotonic())
+        if len(tries) <= 2:
+            raise ChannelError("not now", retryable=True, retry_after=0.2)
+        return team(knowledge)
+
+    monkeypatch.setattr(Knowledge, "team", away)
+    start(desk)
+    until(lambda: "missed" in desk.texts)
+    assert tries[2] - tries[0] >= 0.4
 
 
 def test_a_chat_that_is_gone_is_not_asked_for_again(

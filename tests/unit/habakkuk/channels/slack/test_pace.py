@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from habakkuk.channels.slack.backlog import Pace
+from habakkuk.channels.slack.pace import Pace
 
 
 def test_so_many_calls_are_made_in_any_minute() -> None:

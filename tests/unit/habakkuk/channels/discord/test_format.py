@@ -72,7 +72,8 @@ _WHOLE_ANSWERS = st.lists(st.tuples(_WORDS, _BREAKS | _WHOLE_BLOCKS), min_size=1
 _LIMITS = st.sampled_from([300, 700, _LIMIT])
 _FAST = settings(max_examples=500, deadline=None)
 _FENCE_LINE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^`\n]*$", re.MULTILINE)
-_HEAD = re.compile(r"^.*\|.*\n\|[-|]+\|$", re.MULTILINE)
+# In a block of code that is cut within one, fences stood between its lines.
+_HEAD = re.compile(r"^.*\|.*\n\s*\|[-|]+\|$", re.MULTILINE)
 # How Discord's own program finds code, escapes and mentions, in this order.
 _TOKENS = re.compile(
     r"```[\s\S]*?```|(`+)[\s\S]*?[^`]\1(?!`)|<https?://[^\s>]+>|https?://[^\s<]+|\\[^0-9A-Za-z\s]"

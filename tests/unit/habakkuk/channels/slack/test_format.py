@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pyromark import events
 
@@ -53,7 +53,12 @@ _ANSWERS = st.lists(st.tuples(_WORDS, _BREAKS), min_size=1, max_size=60).map(
 )
 _FAST = settings(max_examples=500, deadline=None)
 _FENCE_LINE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^`\n]*$", re.MULTILINE)
-_HEAD = re.compile(r"^.*\|.*\n\|[-|]+\|$", re.MULTILINE)
+# In a block of code that is cut within one, fences stood between its lines.
+_HEAD = re.compile(r"^.*\|.*\n\s*\|[-|]+\|$", re.MULTILINE)
+_CUT_HEAD = (
+    "word word word word word\n```\n<!channel>\n- <!here>\n- word\n| a | b |\n|---|---|\n"
+    "| 1 | <2 |\nword word word word\n- "
+)
 # What calls somebody, or is HTML to a reader of Markdown.
 _CALL = re.compile(r"<[@!#]")
 
@@ -76,6 +81,7 @@ def _spoken(markdown: str) -> list[tuple[str, str]]:
 
 
 @_FAST
+@example(_CUT_HEAD, 3, 300)
 @given(_ANSWERS, st.integers(1, 3), st.sampled_from([300, 900, _LIMIT]))
 def test_the_parts_are_the_text_and_each_fits_as_it_is_sent(
     answer: str, times: int, limit: int

@@ -87,7 +87,8 @@ _ANSWERS = st.lists(st.tuples(_WORDS, _BREAKS | _BLOCKS), min_size=1, max_size=6
 _LIMITS = st.sampled_from([300, 700, _LIMIT])
 _FAST = settings(max_examples=500, deadline=None)
 _FENCE_LINE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^`\n]*$", re.MULTILINE)
-_HEAD = re.compile(r"^.*\|.*\n\|[-|]+\|$", re.MULTILINE)
+# In a block of code that is cut within one, fences stood between its lines.
+_HEAD = re.compile(r"^.*\|.*\n\s*\|[-|]+\|$", re.MULTILINE)
 
 
 def _parts(markdown: str, limit: int) -> list[str]:

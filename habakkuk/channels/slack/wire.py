@@ -251,7 +251,7 @@ class _Reading:
             id=self._id(now),
             chat=self.known.written(event.channel),
             sender=self.known.written(now.user or ""),
-            text=self._plain(now),
+            text=shares.below(self._plain(now), shares.read(now.attachments, self._names())),
             thread=self._thread(now),
         )
 

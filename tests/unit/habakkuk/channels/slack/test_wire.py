@@ -277,6 +277,14 @@ def test_an_edit_names_the_message_that_it_changes() -> None:
     assert _events("changed") == [Edit(name, "D0PNCRP9N", _MARY, "the right word")]
 
 
+def test_an_edit_of_what_stands_beside_a_passed_on_message_keeps_that() -> None:
+    payload = _payload("changed")
+    payload["event"]["message"]["attachments"] = [{"is_share": True, "text": "look"}]
+    (edit,) = _READER.events(payload)
+    assert isinstance(edit, Edit)
+    assert edit.text == "the right word\n\nForwarded:\nlook"
+
+
 @pytest.mark.parametrize(
     ("name", "thread"),
     [

@@ -7,9 +7,12 @@ import pytest
 from scripts.drills.world import Options, World
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    """Real processes but for the workers, which each test starts as it needs them."""
+    """Real processes but for the workers, which each test starts as it needs them.
+
+    Ended with the module: its processes look around all the time, and so would to the run's end.
+    """
     with World(Options(workers=0, forked=True)) as made:
         yield made
 

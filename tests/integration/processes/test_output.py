@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from habakkuk.processes.log import SEGMENT, log_folder, segments
@@ -16,9 +18,10 @@ def test_a_flood_leaves_its_end_at_the_right_offset(keeping: Keeping) -> None:
     """Each line says where it stands, so a byte too much or too little shows."""
     process = keeping.run(f"seq -f '%011.0f' 0 12 {FLOOD - 12}; exit 3")
     seen: list[str] = []
-    # Somebody slow reads all the time, and loses what is dropped, but is told so.
+    # Somebody slow reads now and then, and loses what is dropped, but is told so.
     while keeping.state(process).alive:
         seen.append(keeping.call("process_output", id=process, max_bytes=1200).text)
+        time.sleep(0.05)
     ended = keeping.ended(process)
     assert (ended.state, ended.code) == (ProcessState.EXITED, 3)
     lines = -(-(FLOOD - 11) // 12)

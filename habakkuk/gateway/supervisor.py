@@ -8,6 +8,7 @@ nothing for longer than its platform is ever silent is torn down: a line can be 
 from __future__ import annotations
 
 import socket
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -109,6 +110,8 @@ class _Account:
         self._interrupt: Interrupt | None = None
         self._channel = ""
         self._faults: Counter[str] = Counter()
+        # Two threads write the state down: what one read before a change may not be written after.
+        self._telling = threading.Lock()
 
     def run_once(self) -> float:
         """Poll until that ends; return the seconds until the next try."""
@@ -215,28 +218,33 @@ class _Account:
         return seconds
 
     def _change(self, state: State, reason: str) -> None:
-        if (state, reason) == (self._state, self._reason):
-            return
-        self._state, self._reason = state, reason
+        with self._telling:
+            if (state, reason) == (self._state, self._reason):
+                return
+            self._state, self._reason = state, reason
+            self._written = float("-inf")
         level = _log.info if state in (State.LISTENING, State.STANDBY) else _log.warning
         level("an account changed", account=self.name, state=state.value, reason=reason)
-        self._written = float("-inf")
         # What the database misses now is written with the next look.
         with suppress(DatabaseAway):
             self._write()
 
     def _write(self) -> None:
-        now = time.monotonic()
-        if now - self._written < _WRITE_SECONDS or not self._channel:
-            return
+        with self._telling:
+            now = time.monotonic()
+            if now - self._written < _WRITE_SECONDS or not self._channel:
+                return
+            told = Cursor(STATUS, self._status(now))
+            cursors.save_alone(self._parts.database, self._channel, self.name, told)
+            self._written = now
+
+    def _status(self, now: float) -> dict[str, Any]:
+        """Return how it is, for whoever looks."""
         door = self._door
         heard = time.time() - (now - door.heard) if door is not None else None
-        value = {"state": self._state.value, "reason": self._reason, "heard": heard}
+        value: dict[str, Any] = {"state": self._state.value, "reason": self._reason, "heard": heard}
         value |= {"since": self._began, "host": socket.gethostname()}
-        if door is not None:
-            value |= withheld(door.line, door.cursor())
-        cursors.save_alone(self._parts.database, self._channel, self.name, Cursor(STATUS, value))
-        self._written = now
+        return value | withheld(door.line, door.cursor()) if door is not None else value
 
 
 class _Door:

@@ -19,6 +19,7 @@ from habakkuk.channels.webhook.manifest import WebhookSettings
 from habakkuk.core.config.schema import ChannelConfig
 from habakkuk.core.errors import ChannelError
 from habakkuk.core.interrupt import Interrupt
+from habakkuk.db.engine import Database
 from habakkuk.gateway.health import ChannelHealth, State
 from habakkuk.gateway.intake import Intake, Received
 from habakkuk.gateway.store import cursors
@@ -224,6 +225,33 @@ def test_one_that_cannot_work_waits_for_a_person(watched: Watched) -> None:
     watched.health.restart(_NAME)
     until(lambda: watched.said() == ["instead of 1"])
     assert watched.state is State.LISTENING
+
+
+def test_what_is_written_late_hides_no_newer_state(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its thread and the ticks both write the state, which is written again only if it changes."""
+    save = cursors.save_alone
+    ticked, closed = threading.Event(), threading.Event()
+
+    def slow(database: Database, channel: str, account: str, cursor: Cursor) -> None:
+        state = cursor.value.get("state")
+        if state == State.LISTENING and threading.current_thread().name == "channels":
+            ticked.set()
+            closed.wait(0.5)
+        elif state == State.LISTENING:
+            ticked.wait(0.5)
+        save(database, channel, account, cursor)
+        if state == State.CLOSED:
+            closed.set()
+
+    monkeypatch.setattr(cursors, "save_alone", slow)
+    monkeypatch.setattr("habakkuk.gateway.supervisor._TICK_SECONDS", 0.02)
+    watched.platform.steps.append(Unusable("the token is not valid"))
+    supervisor = watched.make()
+    assert closed.wait(30)
+    supervisor.stop()
+    assert watched.state is State.CLOSED
 
 
 def test_a_second_process_stands_by_and_takes_over(watched: Watched) -> None:

@@ -244,7 +244,9 @@ class _Account:
         heard = time.time() - (now - door.heard) if door is not None else None
         value: dict[str, Any] = {"state": self._state.value, "reason": self._reason, "heard": heard}
         value |= {"since": self._began, "host": socket.gethostname()}
-        return value | withheld(door.line, door.cursor()) if door is not None else value
+        if door is not None:
+            value |= withheld(door.line, door.cursor())
+        return value
 
 
 class _Door:

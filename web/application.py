@@ -71,6 +71,7 @@ def make_application(settings: Settings | None) -> Flask:
     container = build(loaded, name="web", pool_size=_POOL_SIZE)
     app = application(container)
     if own:
+        container.channels.warm()
         # What is loaded by now stays for good; the collector need not look at it again.
         gc.collect()
         gc.freeze()

@@ -105,6 +105,12 @@ class Channels:
         """The accounts whose messages somebody has to fetch."""
         return [name for name, settings in self._settings.items() if settings.polls]
 
+    def warm(self) -> None:
+        """Load what the webhooks of the accounts need, for a process that will fork. Makes none."""
+        for name, config in self._configs.items():
+            if not self._settings[name].polls:
+                importlib.import_module(f"{_PACKAGE}.{config.type}.adapter")
+
     def poller(self, line: Line) -> ChannelPoller:
         """Make what listens to an account."""
         made: ChannelPoller = _class_in(f"{line.channel}.poller", ChannelPoller)(line.adapter)

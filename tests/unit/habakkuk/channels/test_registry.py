@@ -56,3 +56,21 @@ def test_facts_are_read_without_loading_an_adapter() -> None:
     )
     subprocess.run([sys.executable, "-c", program], check=True)
     assert manifests()["webhook"].name == "webhook"
+
+
+_WARM = """
+import sys
+from habakkuk.channels.registry import Channels
+from habakkuk.core.config.schema import ChannelConfig
+from habakkuk.core.outside import OutsideHttp
+phone = ChannelConfig(type="webhook", secret_env="PHONE")
+bot = ChannelConfig(type="telegram", token_env="TOKEN")
+Channels({"phone": phone, "bot": bot}, {}, OutsideHttp()).warm()
+print(*[name for name in sys.modules if name.endswith(".adapter")])
+"""
+
+
+def test_before_the_fork_only_what_webhooks_need_is_loaded() -> None:
+    """A web process that takes the place of a dead one would load it with its first message."""
+    done = subprocess.run([sys.executable, "-c", _WARM], check=True, capture_output=True, text=True)
+    assert done.stdout.split() == ["habakkuk.channels.webhook.adapter"]

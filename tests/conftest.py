@@ -62,7 +62,7 @@ def _building_once(make: Callable[[Rule, bool], _Build]) -> Callable[..., _Build
 
 _ROOT = Path(__file__).parent
 httpcore2.default_ssl_context = _trusting_once(httpcore2.default_ssl_context)
-Rule._compile_builder = _building_once(Rule._compile_builder)  # type: ignore[method-assign]
+Rule._compile_builder = _building_once(Rule._compile_builder)  # type: ignore[method-assign] # its only caller
 
 
 class _Stderr(io.TextIOBase):

@@ -46,13 +46,20 @@ _CLIENTS = {
     "websockets",
     "xmlrpc.client",
 }
-# The client itself; providers, whose addresses are the operator's own (blueprint §13); and the
-# command line and `up`, which ask servers of this machine that they started.
-_ALLOWED = ("habakkuk/core/fetch.py", "habakkuk/core/lines.py", "habakkuk/llm/")
-# Lines to platforms, whose addresses are settings of the operator and never words of a message; and
-# the shape in which Slack's SDK hands a request to the house's client.
+# The client itself, and what it trusts; providers, whose addresses are the operator's own
+# (blueprint §13); and the command line and `up`, which ask servers that they started.
+_ALLOWED = (
+    "habakkuk/core/fetch.py",
+    "habakkuk/core/lines.py",
+    "habakkuk/core/trust.py",
+    "habakkuk/llm/",
+)
+# Lines to platforms, whose addresses are settings of the operator and never words of a message;
+# what reads dates in their answers; and the shape in which Slack's SDK hands a request to our
+# client.
 _LINES = (
     "habakkuk/channels/discord/gateway.py",
+    "habakkuk/channels/email/fetched.py",
     "habakkuk/channels/email/imap.py",
     "habakkuk/channels/email/smtp.py",
     "habakkuk/channels/slack/client.py",

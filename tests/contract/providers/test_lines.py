@@ -16,6 +16,7 @@ import pytest
 from habakkuk.core.addresses import AddressInfo
 from habakkuk.core.errors import Forbidden
 from habakkuk.core.lines import Call, Calls, LineBackend, LineTransport, Plug
+from habakkuk.core.trust import trusted
 from habakkuk.llm.transport import line_client, line_transport
 from tests.fakes.model_server import ModelServer
 
@@ -37,9 +38,11 @@ def tls(server: ModelServer) -> Iterator[str]:
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[httpx2.Client, Calls]]:
     monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
+    trusted.cache_clear()
     calls = Calls()
     with line_client(line_transport(calls), stall_timeout=300.0) as client:
         yield client, calls
+    trusted.cache_clear()
 
 
 def cut_when(call: Call, ready: Callable[[], object]) -> threading.Thread:

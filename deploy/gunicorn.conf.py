@@ -11,11 +11,13 @@ from typing import Any
 
 from habakkuk.core.config.settings import load_settings
 from habakkuk.core.hardening import forbid_inspection, keep_files_closed
+from habakkuk.core.priority import go_first
 
 # In the master, before it forks: its workers inherit it.
 forbid_inspection()
 keep_files_closed()
 _settings = load_settings()
+go_first(_settings.config.worker_niceness)
 _host, _port = _settings.listen
 _memory = Path("/dev/shm")  # noqa: S108 - gunicorn makes its own closed file there
 

@@ -21,7 +21,24 @@ def give_way(niceness: int) -> None:
     if not niceness:
         return
     os.setpriority(os.PRIO_PROCESS, 0, max(niceness, os.getpriority(os.PRIO_PROCESS, 0)))
-    if os.getsid(0) == os.getpid():
-        # Not there: a system without it. Refused: it may be written ten times a second.
-        with suppress(OSError):
-            _SESSION.write_text(str(niceness))
+    _move_session(niceness)
+
+
+def go_first(niceness: int) -> None:
+    """Let this process's session go half as far before others as workers step back; 0: not at all.
+
+    Each connection of PostgreSQL is a session, and so is each other program: among ten that answer,
+    the one that takes in would get a tenth. Half as far, since a flood of requests may not starve
+    the machine. Only root may ask for it; elsewhere nothing changes.
+    """
+    if niceness:
+        _move_session(-(niceness // 2))
+
+
+def _move_session(niceness: int) -> None:
+    """Set how the session that this process leads stands to others; nothing where it leads none."""
+    if os.getsid(0) != os.getpid():
+        return
+    # Not there: a system without it. Refused: to others than root, or ten times a second.
+    with suppress(OSError):
+        _SESSION.write_text(str(niceness))

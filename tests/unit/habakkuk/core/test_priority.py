@@ -1,7 +1,8 @@
-"""Workers let others go first: seen in a process of its own, since nobody may take that back."""
+"""Workers step back and web goes first: seen in processes of their own, since that stays so."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,9 +11,9 @@ import pytest
 
 _TELL = """
 import os
-from habakkuk.core.priority import give_way
+from habakkuk.core.priority import give_way, go_first
 {before}
-give_way({niceness})
+{does}({niceness})
 print(os.getpriority(os.PRIO_PROCESS, 0))
 """
 _GROUP = "print(open('/proc/self/autogroup').read())"
@@ -21,9 +22,17 @@ needs_groups = pytest.mark.skipif(
 )
 
 
-def told(before: str = "", after: str = "", niceness: int = 10, *, leads: bool = True) -> list[str]:
+def told(
+    before: str = "",
+    after: str = "",
+    niceness: int = 10,
+    *,
+    does: str = "give_way",
+    leads: bool = True,
+) -> list[str]:
+    program = _TELL.format(before=before, does=does, niceness=niceness) + after
     ended = subprocess.run(
-        [sys.executable, "-c", _TELL.format(before=before, niceness=niceness) + after],
+        [sys.executable, "-c", program],
         start_new_session=leads,
         capture_output=True,
         text=True,
@@ -54,4 +63,19 @@ def test_its_session_steps_back_as_a_whole() -> None:
 def test_a_session_of_somebody_else_stays_as_it_is() -> None:
     before = Path("/proc/self/autogroup").read_text()
     assert told(leads=False) == ["10"]
+    assert Path("/proc/self/autogroup").read_text() == before
+
+
+@needs_groups
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may ask to go first")
+@pytest.mark.parametrize(("niceness", "group"), [(10, "-5"), (0, "0")])
+def test_what_takes_in_goes_first_as_a_whole(niceness: int, group: str) -> None:
+    assert told(after=_GROUP, niceness=niceness, does="go_first")[-2:] == ["nice", group]
+
+
+@needs_groups
+def test_who_may_not_go_first_works_all_the_same() -> None:
+    """Whether it is root or not: it is left alone where it leads no session."""
+    before = Path("/proc/self/autogroup").read_text()
+    assert told(does="go_first", leads=False) == [str(os.getpriority(os.PRIO_PROCESS, 0))]
     assert Path("/proc/self/autogroup").read_text() == before

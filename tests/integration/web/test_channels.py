@@ -96,7 +96,7 @@ def test_what_a_platform_does_not_give_out_is_said_with_what_to_do(
     assert told["withheld"][0] == withheld[0] | {"since": "1970-01-01T00:16:40Z"}
     assert (len(told["withheld"]), told["withheld_more"]) == (7, 3)
     page = _page(served).text
-    assert "mail 4 is not read since" in page
+    assert "mail 4 is not read, noted" in page
     assert "it is &lt;broken&gt;; delete it" in page
     assert "5 more are not read" in page
 

@@ -166,10 +166,13 @@ class Fork:
             os.kill(self.pid, number)
 
     def kill(self) -> None:
-        """End it as kill -9 does, with what it left in its group."""
-        with suppress(ProcessLookupError):
-            os.killpg(self.pid, signal.SIGKILL)
-        self.wait(_START_SECONDS)
+        """End it as kill -9 does, with what it left in its group. Raises TimeoutError."""
+        # By its number, too: a fork that has just begun leads no group yet.
+        for end in (os.killpg, os.kill):
+            with suppress(ProcessLookupError):
+                end(self.pid, signal.SIGKILL)
+        if self.wait(_START_SECONDS) is None:
+            raise TimeoutError(f"{self.name}, pid {self.pid}, was killed and has not ended")
 
     def terminate(self, seconds: float) -> float | None:
         """Ask it to end; return how long that took, None when it had to be killed."""
@@ -218,8 +221,9 @@ def main() -> None:
             children.add(_fork(json.loads(line)))
         _reap(children)
     for pid in children:
-        with suppress(ProcessLookupError):
-            os.killpg(pid, signal.SIGKILL)
+        for end in (os.killpg, os.kill):
+            with suppress(ProcessLookupError):
+                end(pid, signal.SIGKILL)
 
 
 def _found() -> Iterator[str]:

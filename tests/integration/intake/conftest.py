@@ -22,11 +22,13 @@ from habakkuk.channels.messages import (
     Receipt,
 )
 from habakkuk.channels.webhook.adapter import WebhookAdapter
+from habakkuk.delivery import progress
 from habakkuk.gateway.intake import Received
 from habakkuk.gateway.types import Cursor
 from tests.fakes.model_server import ModelServer
 from tests.fakes.platform import Platform
 from tests.fakes.stack import Stack, until
+from tests.integration.intake.wall import Wall
 
 SECRET = "whsec_" + base64.b64encode(b"the secret of the fake platform.").decode()
 _ACCOUNT = """
@@ -155,3 +157,35 @@ def _watch(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(WebhookAdapter, "send", sent)
     monkeypatch.setattr(WebhookAdapter, "settle", settle)
     monkeypatch.setattr(WebhookAdapter, "decline", decline)
+
+
+@pytest.fixture
+def wall(monkeypatch: pytest.MonkeyPatch) -> Wall:
+    monkeypatch.setattr(progress, "_DRAFT_SECONDS", 0.2)
+    monkeypatch.setattr(progress, "_EDIT_SECONDS", 0.1)
+    monkeypatch.setattr(progress, "_LOOK_SECONDS", 0.02)
+    made = Wall()
+    for name in ("draft", "redraft", "undraft", "react"):
+        monkeypatch.setattr(WebhookAdapter, name, getattr(made, name))
+    return made
+
+
+@pytest.fixture
+def can(monkeypatch: pytest.MonkeyPatch) -> Callable[[Feature], None]:
+    def make(feature: Feature) -> None:
+        facts = WebhookAdapter.manifest
+        made = replace(facts, features=facts.features | {feature})
+        monkeypatch.setattr(WebhookAdapter, "manifest", made)
+
+    return make
+
+
+@pytest.fixture
+def chatting(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Let the platform be one where people chat."""
+
+    def make() -> None:
+        made = replace(WebhookAdapter.manifest, bursts=True)
+        monkeypatch.setattr(WebhookAdapter, "manifest", made)
+
+    return make

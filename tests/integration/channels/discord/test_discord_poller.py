@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from habakkuk.channels.discord import client
-from habakkuk.channels.discord.adapter import DiscordAdapter
 from habakkuk.channels.discord.poller import DiscordPoller
-from habakkuk.channels.messages import Edit, InboundMessage, OutboundMessage, Press, Removal, Source
+from habakkuk.channels.messages import InboundMessage, OutboundMessage, Press, Source
 from habakkuk.channels.polling import Unusable
 from habakkuk.core.errors import ChannelError
 from habakkuk.core.interrupt import Interrupted
@@ -22,27 +19,9 @@ from tests.fakes.discord_rooms import BOT, BOT_ROLE, GUILD, ROOM, Room
 from tests.fakes.discord_server import DiscordServer
 from tests.fakes.listening import Desk, Running
 from tests.fakes.stack import until
+from tests.integration.channels.discord.conftest import Bot, Start
 
-Bot = Callable[..., DiscordAdapter]
-Start = Callable[..., Running]
 _THEN = "2026-01-01T00:00:00+00:00"
-
-
-@pytest.fixture
-def start(bot: Bot, discord: DiscordServer) -> Iterator[Start]:
-    started: list[Running] = []
-
-    def make(desk: Desk | None = None, *, adapter: DiscordAdapter | None = None) -> Running:
-        """Start a poller, and wait until it is told of what happens."""
-        before = discord.gateway.identified
-        made = Running(DiscordPoller(adapter or bot()), desk or Desk())
-        started.append(made)
-        until(lambda: discord.gateway.identified > before or made.ended)
-        return made
-
-    yield make
-    for one in started:
-        one.stop()
 
 
 def test_what_was_written_before_the_first_start_is_not_answered(
@@ -240,91 +219,6 @@ def test_in_a_thread_of_the_bots_everything_is_meant_for_it(
         ("by its role", True),
         ("now in it", True),
     ]
-
-
-def test_edits_and_deletions_are_told(discord: DiscordServer, start: Start) -> None:
-    desk = start().desk
-    said = discord.says("helo")
-    discord.edits("42", said, "hello")
-    # Discord looks at a link, which changes the message and not its text.
-    room = discord.room("42")
-    seen = room.messages[0] | {"edited_timestamp": None, "embeds": [{"type": "link"}]}
-    discord.gateway.tell("MESSAGE_UPDATE", seen)
-    discord.deletes("42", said)
-    until(lambda: desk.of(Removal))
-    assert [(one.id, one.text) for one in desk.of(Edit)] == [(said, "hello")]
-    assert [(one.id, one.chat, one.sender) for one in desk.of(Removal)] == [(said, "42", "42")]
-
-
-@pytest.mark.parametrize("chat", ["42", ROOM])
-def test_what_was_changed_while_nobody_listened_is_told(
-    discord: DiscordServer, start: Start, chat: str
-) -> None:
-    desk = Desk()
-    first = start(desk)
-    said = discord.says("helo", chat)
-    other = discord.says("untouched", chat)
-    until(lambda: len(desk.texts) == 2)
-    first.stop()
-    discord.edits(chat, said, "hello", hidden=True)
-    discord.says("missed", chat)
-    start(desk)
-    until(lambda: "missed" in desk.texts)
-    until(lambda: desk.of(Edit))
-    assert [(one.id, one.text) for one in desk.of(Edit)] == [(said, "hello")]
-    assert other not in {one.id for one in desk.of(Edit)}
-
-
-def _earlier(discord: DiscordServer, seconds: float) -> str:
-    """Return the id of a message that was written so long ago."""
-    return str(int(discord.number()) - (int(seconds * 1000) << 22))
-
-
-def _stood(discord: DiscordServer, seconds: float, chat: str) -> Desk:
-    """Return the desk of a bot that has listened for days and was told of a message then."""
-    desk = Desk()
-    newest, first = _earlier(discord, seconds), _earlier(discord, 86_400 * 9)
-    desk.place = {"bot": BOT["id"], "first": first, "newest": newest, "direct": [chat]}
-    return desk
-
-
-def test_what_was_changed_is_looked_for_an_hour_back_and_not_told_as_new(
-    discord: DiscordServer, start: Start
-) -> None:
-    desk = _stood(discord, 600, "42")
-    for minutes in (100, 60):
-        sent = discord.says(f"{minutes} ago", id=_earlier(discord, 60.0 * minutes), hidden=True)
-        discord.edits("42", sent, f"changed after {minutes}", hidden=True)
-    discord.says("missed", hidden=True)
-    start(desk)
-    until(lambda: desk.texts == ["missed"])
-    assert [one.text for one in desk.of(Edit)] == ["changed after 60"]
-
-
-def test_what_was_changed_while_somebody_listened_is_not_told_again(
-    discord: DiscordServer, start: Start
-) -> None:
-    """Its text may read differently by now, as when somebody whom it mentions has a new name."""
-    desk = _stood(discord, 600, "42")
-    then = datetime.fromtimestamp(time.time() - 1200, UTC).isoformat()
-    known = _earlier(discord, 1800)
-    discord.says("changed then", id=known, edited_timestamp=then, hidden=True)
-    discord.says("missed", hidden=True)
-    start(desk)
-    until(lambda: desk.texts == ["missed"])
-    assert desk.of(Edit) == []
-
-
-def test_of_a_busy_channel_no_more_than_a_page_is_looked_through_for_changes(
-    discord: DiscordServer, start: Start
-) -> None:
-    desk = _stood(discord, 600, "42")
-    for n in range(250):
-        discord.says(f"known {n}", ROOM, id=_earlier(discord, 1800 - n), hidden=True)
-    discord.says("missed", ROOM, hidden=True)
-    start(desk)
-    until(lambda: desk.texts == ["missed"])
-    assert len(discord.called("GET", f"/channels/{ROOM}/messages")) == 2
 
 
 def test_a_press_is_answered_after_it_was_taken(

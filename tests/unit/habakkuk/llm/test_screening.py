@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
-from habakkuk.core.errors import NotFound
-from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
-from habakkuk.llm.contract import Dialect, Endpoint, Profile
-from habakkuk.llm.media.images import Images, Unread
-from habakkuk.llm.media.types import Fitted, ImageLimits
+from habakkuk.core.interrupt import Interrupt
 from habakkuk.llm.profiles.limits import limits_for
 from habakkuk.llm.screening import Screening
 from habakkuk.llm.types import (
-    LlmRequest,
-    Media,
     Message,
     ModelRef,
     Role,
@@ -30,66 +21,17 @@ from habakkuk.llm.types import (
     ToolResult,
 )
 from tests.fakes.pictures import ImagesHere, document, noise, opened, plain, written
-
-MODEL = ModelRef("anthropic", "claude-sonnet-5-5")
-SEES = Profile(vision=True, documents=True, context_window=200_000)
-ENDPOINTS = {
-    "anthropic": Endpoint("anthropic", "https://api.anthropic.com", "k", type="anthropic"),
-    "mine": Endpoint("mine", "http://127.0.0.1:1/v1", ""),
-    "router": Endpoint("router", "http://127.0.0.1:1/v1", "", dialect=Dialect(documents=True)),
-    "few": Endpoint("few", "http://127.0.0.1:1/v1", "", dialect=Dialect(images=4)),
-}
-
-
-class Shelf:
-    """Blobs in memory, which counts what is read."""
-
-    def __init__(self) -> None:
-        self.files: dict[str, bytes] = {}
-        self.reads = 0
-
-    def add(self, data: bytes, name: str | None = None, mime: str = "image/png") -> Media:
-        blob = hashlib.sha256(data).hexdigest()
-        self.files[blob] = data
-        return Media(blob=blob, mime=mime, name=name)
-
-    def load(self, blob: str) -> bytes:
-        self.reads += 1
-        if blob not in self.files:
-            raise NotFound("there is no such file")
-        return self.files[blob]
-
-
-@pytest.fixture
-def shelf() -> Shelf:
-    return Shelf()
-
-
-@pytest.fixture
-def screening(shelf: Shelf) -> Screening:
-    return Screening(ENDPOINTS, shelf.load, ImagesHere())
-
-
-def asking(*messages: Message) -> LlmRequest:
-    return LlmRequest(system="", messages=messages)
-
-
-def says(*blocks: Text | Media | ToolResult) -> Message:
-    return Message(Role.USER, blocks)
-
-
-def answer() -> Message:
-    return Message(Role.ASSISTANT, (Text(text="I see."),))
-
-
-def turns(files: Sequence[Media]) -> list[Message]:
-    """Return a conversation with one file a turn; the last is not answered."""
-    spoken = [message for media in files for message in (says(media), answer())]
-    return spoken[:-1]
-
-
-def sent(request: LlmRequest) -> list[Media]:
-    return [b for message in request.messages for b in message.blocks if isinstance(b, Media)]
+from tests.unit.habakkuk.llm.shelf import (
+    ENDPOINTS,
+    MODEL,
+    SEES,
+    Shelf,
+    answer,
+    asking,
+    says,
+    sent,
+    turns,
+)
 
 
 def test_a_request_without_files_stays_what_it_is(screening: Screening) -> None:
@@ -354,59 +296,3 @@ def test_after_a_refusal_for_size_no_file_is_left(shelf: Shelf, screening: Scree
     bare = screening.without_files(fitted)
     assert bare.payloads == {}
     assert bare.messages[0].text == "Look (image a.png: the service took no request with it)"
-
-
-class Busy(ImagesHere):
-    """Images on a machine that cannot start their reader the first time."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked = 0
-
-    def fit(self, data: bytes, mime: str, limits: ImageLimits, interrupt: Interrupt) -> Fitted:
-        self.asked += 1
-        if self.asked == 1:
-            raise Unread("its reader could not be started: no memory")
-        return super().fit(data, mime, limits, interrupt)
-
-
-def test_an_image_that_could_not_be_looked_at_is_looked_at_again(shelf: Shelf) -> None:
-    media = shelf.add(written(plain(9, 9), "PNG"), "a.png")
-    screening = Screening(ENDPOINTS, shelf.load, Busy())
-    first, second = (screening.fit(asking(says(media)), MODEL, SEES, Interrupt()) for _ in range(2))
-    assert first.notices == (
-        "a.png was not shown to anthropic/claude-sonnet-5-5: its reader could not be started: no"
-        " memory",
-    )
-    assert media.blob in second.request.payloads
-
-
-def test_one_that_cannot_be_read_is_not_read_again(shelf: Shelf) -> None:
-    media = shelf.add(b"\x89PNG\r\n\x1a\nnonsense", "a.png")
-    screening = Screening(ENDPOINTS, shelf.load, ImagesHere())
-    for _ in range(2):
-        notes = screening.fit(asking(says(media)), MODEL, SEES, Interrupt()).notices
-        assert "it is damaged or no image" in notes[0]
-    assert shelf.reads == 1
-
-
-def test_who_sent_an_image_that_its_reader_dies_of_is_told(shelf: Shelf, tmp_path: Path) -> None:
-    child = tmp_path / "child.py"
-    child.write_text("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
-    bad, letter = shelf.add(written(plain(9, 9), "PNG"), "bad.png"), shelf.add(document(1), "a.pdf")
-    screening = Screening(ENDPOINTS, shelf.load, Images(str(child)))
-    screened = screening.fit(asking(says(bad, letter)), MODEL, SEES, Interrupt())
-    why = "it is damaged, or takes too much memory to read"
-    assert screened.notices == (f"bad.png was not shown to anthropic/claude-sonnet-5-5: {why}",)
-    assert why in screened.request.messages[0].text
-    assert list(screened.request.payloads) == [letter.blob]
-
-
-def test_an_interrupt_ends_the_fitting_and_nothing_is_kept_of_it(shelf: Shelf) -> None:
-    media = shelf.add(written(plain(9, 9), "PNG"))
-    screening = Screening(ENDPOINTS, shelf.load, Images())
-    tripped = Interrupt()
-    tripped.trip(Reason.CANCELLED)
-    with pytest.raises(Interrupted):
-        screening.fit(asking(says(media)), MODEL, SEES, tripped)
-    assert screening.fit(asking(says(media)), MODEL, SEES, Interrupt()).request.payloads

@@ -17,13 +17,6 @@ from tests.fakes.toolbox import call, context
 TOOLS = ToolRegistry().of(["core"])
 
 
-@pytest.fixture
-def ws(tmp_path: Path) -> Path:
-    folder = tmp_path / "w"
-    folder.mkdir()
-    return folder
-
-
 def do(name: str, ws: Path, **arguments: Any) -> ToolOutput:
     return call(TOOLS[name], context(ws), **arguments)
 

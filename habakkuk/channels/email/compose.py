@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP, SMTPUTF8
 from email.utils import format_datetime
 
 from habakkuk.channels.contract import NotSent
-from habakkuk.channels.email import wire
+from habakkuk.channels.email import fields, wire
 from habakkuk.channels.email.addresses import domain_of
 from habakkuk.channels.email.render import page
 from habakkuk.channels.messages import OutboundFile, OutboundMessage
@@ -51,11 +50,12 @@ class Writer:
     ) -> None:
         answers, above = wire.references(message.thread, message.reply_to)
         subject = wire.answer_subject(_line(message.subject), _line(message.text))
-        mail["From"] = _address(_line(self.name), self.address)
-        mail["To"] = _address("", recipient)
-        mail["Subject"] = shorten(subject, _LONGEST_SUBJECT)
+        # Raw: the library decodes what a field is made from, and a text that others wrote may say
+        # `=?utf-8?q?=0A?=`. It would also encode ids that are longer than its lines.
+        mail.set_raw("From", fields.address(_line(self.name), self.address))
+        mail.set_raw("To", fields.address("", recipient))
+        mail.set_raw("Subject", fields.text(shorten(subject, _LONGEST_SUBJECT), "Subject"))
         mail["Date"] = format_datetime(datetime.now(UTC))
-        # Raw, since the library would encode ids that are longer than its lines.
         mail.set_raw("Message-ID", f"<{known}>")
         if answers is not None:
             mail.set_raw("In-Reply-To", f"<{answers}>")
@@ -70,11 +70,6 @@ def _line(text: str) -> str:
     return shorten(re.sub(r"[\x00-\x1f\x7f\x85\u2028\u2029]+", " ", clean(text)), _LONGEST_SUBJECT)
 
 
-def _address(name: str, address: str) -> Address:
-    local, _, domain = address.rpartition("@")
-    return Address(name, local, domain)
-
-
 def _attach(mail: EmailMessage, file: OutboundFile) -> None:
     mime = file.mime.lower()
     main, _, sub = (mime if _MIME.fullmatch(mime) else "application/octet-stream").partition("/")
@@ -85,4 +80,8 @@ def _attach(mail: EmailMessage, file: OutboundFile) -> None:
             content = opened.read()
     except OSError as error:
         raise NotSent(f"the file {_line(file.name)} cannot be read ({error.strerror})") from None
-    mail.add_attachment(content, maintype=main, subtype=sub, filename=_line(file.name) or "file")
+    mail.add_attachment(content, maintype=main, subtype=sub)
+    # Raw, for the same reason as above.
+    *_, part = mail.iter_attachments()
+    del part["Content-Disposition"]
+    part.set_raw("Content-Disposition", fields.attachment(_line(file.name) or "file"))

@@ -159,7 +159,7 @@ class Fetching:
         """Hand one mail over; False when there is nothing in it to hand over."""
         cursor = place.written()
         try:
-            glance = self._reader.glance(head.content)
+            glance = _read(head.uid, lambda: self._reader.glance(head.content))
             if self._done(lambda: self._door.turns_away(glance, cursor)):
                 return True
             whole = head.size <= _LARGEST
@@ -168,7 +168,7 @@ class Fetching:
             if content is None:
                 return self._is_gone(head.uid)
             found = Place(self._box.validity, head.uid)
-            event = self._reader.read(content, found, whole=whole)
+            event = _read(head.uid, lambda: self._reader.read(content, found, whole=whole))
         except WebhookUnreadable as error:
             _log.warning("a mail is not read", uid=head.uid, reason=str(error))
             return False
@@ -213,6 +213,20 @@ class Fetching:
 
     def _done(self, work: Callable[[], _T]) -> _T:
         return ChannelPoller.hand_over(work, self._interrupt)
+
+
+def _read(uid: int, read: Callable[[], _T]) -> _T:
+    """Read something of a mail. Raises WebhookUnreadable, also for a fault of ours.
+
+    Its bytes stay what they are: tried again it would fail again, and hold up all that follow.
+    """
+    try:
+        return read()
+    except (WebhookUnreadable, MemoryError):
+        raise
+    except Exception as error:  # the top of one mail's work
+        _log.exception("a mail cannot be read", uid=uid)
+        raise WebhookUnreadable(f"an internal error ({type(error).__name__})") from error
 
 
 def _received(head: Head) -> float:

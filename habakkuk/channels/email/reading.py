@@ -66,7 +66,11 @@ class _Mail(Message):
         """Return a parameter of a field, which names boundaries, charsets and files."""
         if len(str(self.get(header, ""))) > _LONGEST_FIELD:
             return failobj
-        return super().get_param(param, failobj, header, unquote)
+        try:
+            return super().get_param(param, failobj, header, unquote)
+        except (LookupError, TypeError, ValueError):
+            # Those that contradict each other (`name*` beside `name*0`) it cannot put in an order.
+            return failobj
 
 
 class _Parts:

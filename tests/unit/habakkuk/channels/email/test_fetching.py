@@ -119,3 +119,22 @@ def test_of_new_numbers_only_those_of_a_late_day_are_asked_for() -> None:
     assert desk.texts == ["m7", "m299999"]
     assert box.after_asked == [300_000]
     assert desk.place["uid"] == 300_000
+
+
+@pytest.mark.parametrize("name", ["glance", "read"])
+def test_a_mail_that_our_own_reader_fails_at_holds_nothing_up(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box, desk = _Box(3), Desk()
+    right = getattr(Reader, name)
+
+    def failing(self: Reader, content: bytes, *more: Any, **named: Any) -> Any:
+        if b"m2" in content:
+            raise TypeError("a fault of ours")
+        return right(self, content, *more, **named)
+
+    monkeypatch.setattr(Reader, name, failing)
+    _fetched(box, desk)
+    assert desk.texts == ["m1", "m3"]
+    assert desk.place is not None
+    assert desk.place["uid"] == 3

@@ -93,3 +93,19 @@ def test_a_mail_without_an_id_has_the_same_in_its_header_and_whole() -> None:
 def test_a_header_without_end_is_no_mail() -> None:
     with pytest.raises(WebhookUnreadable):
         _READER.glance(_FROM + b"X: y\r\n" * 40_000)
+
+
+_CONTRADICT = b"; filename*=utf-8''a; filename*0*=utf-8''b; name*=c; name*0=d"
+
+
+def test_a_container_whose_parameters_contradict_each_other_is_read_as_none() -> None:
+    """The library cannot put them in an order: one such mail would hold up all that follow."""
+    mixed = _MIXED.replace(b"boundary=b", b"boundary=b" + _CONTRADICT)
+    read = _READER.read(mixed + b"--b\r\n\r\nhello\r\n--b--", _PLACE)
+    assert [one.name for one in read.files] == ["file"]
+
+
+def test_a_text_whose_parameters_contradict_each_other_is_read() -> None:
+    kind = b"Content-Type: text/plain" + _CONTRADICT
+    read = _READER.read(_MIXED + b"--b\r\n" + kind + b"\r\n\r\nhello\r\n--b--", _PLACE)
+    assert read.text == "hello"

@@ -22,7 +22,7 @@ from habakkuk.channels.contract import (
     WebhookUnreadable,
 )
 from habakkuk.channels.discord import commands, outgoing, refusals, wire
-from habakkuk.channels.discord.client import Body, Client, Refused
+from habakkuk.channels.discord.client import Answer, Body, Client, Refused
 from habakkuk.channels.discord.files import Files
 from habakkuk.channels.discord.format import render, shown_length
 from habakkuk.channels.discord.ids import is_id, made_at
@@ -30,6 +30,7 @@ from habakkuk.channels.discord.manifest import MANIFEST, DiscordSettings
 from habakkuk.channels.messages import (
     Event,
     OfferedCommand,
+    OutboundFile,
     OutboundMessage,
     Press,
     RawRequest,
@@ -98,9 +99,8 @@ class DiscordAdapter(ChannelAdapter[DiscordSettings]):
     def send(self, message: OutboundMessage) -> Receipt:
         """Send one message; a repeat within some minutes returns the one that is there."""
         asked = self._written(message)
-        path = f"/channels/{_id(message.chat)}/messages"
         try:
-            answer = self.client.call("POST", path, outgoing.body(asked, message.file))
+            answer = self._posted(message.chat, asked, message.file)
         except Refused as refused:
             if refused.code == refusals.UNKNOWN_MESSAGE:
                 # It was sent under this key, and deleted since.
@@ -133,10 +133,45 @@ class DiscordAdapter(ChannelAdapter[DiscordSettings]):
         except WebhookUnreadable as error:
             raise NotSent(str(error), retryable=True) from None
         for sent in found:
-            if outgoing.is_same(sent, wanted):
+            if outgoing.is_same(sent, wanted) and self._stands_below(sent, message):
                 remembered = answer.time - made_at(int(sent.id)) < _REMEMBERED_SECONDS
                 return None if remembered else Receipt(sent.id)
         return None
+
+    def _stands_below(self, sent: wire.Message, message: OutboundMessage) -> bool:
+        """Say whether a message stands where Discord puts this one: below nothing that is gone.
+
+        A slash command is answered by its own id, which is none of a message. Raises NotSent.
+        """
+        wanted = message.reply_to if message.part == 1 else None
+        below = sent.message_reference.message_id if sent.message_reference else None
+        if below is not None or wanted is None:
+            return below == wanted
+        try:
+            self.client.call("GET", f"/channels/{_id(message.chat)}/messages/{_id(wanted)}")
+        except Refused as refused:
+            if refused.code == refusals.UNKNOWN_MESSAGE:
+                return True
+            raise refusals.not_done(refused) from None
+        except Lost as lost:
+            raise refusals.not_done(lost) from None
+        return False
+
+    def _posted(
+        self, chat: str, asked: dict[str, Any], file: OutboundFile | None = None
+    ) -> Answer:
+        """Post a message, alone where the bot may not read what it would stand below.
+
+        Raises Refused and Lost.
+        """
+        path = f"/channels/{_id(chat)}/messages"
+        try:
+            return self.client.call("POST", path, outgoing.body(asked, file))
+        except Refused as refused:
+            if refused.code not in refusals.MAY_NOT_REPLY or outgoing.BELOW not in asked:
+                raise
+        alone = {name: value for name, value in asked.items() if name != outgoing.BELOW}
+        return self.client.call("POST", path, outgoing.body(alone, file))
 
     def typing(self, chat: str, thread: str) -> None:  # noqa: ARG002 - a thread is a chat here
         """Show "is typing…" for ten seconds."""
@@ -161,10 +196,9 @@ class DiscordAdapter(ChannelAdapter[DiscordSettings]):
             "flags": self._flags | outgoing.SILENT,
         }
         if reply_to is not None:
-            asked["message_reference"] = {"message_id": reply_to, "fail_if_not_exists": False}
+            asked |= outgoing.below(reply_to)
         try:
-            answer = self.client.call("POST", f"/channels/{_id(chat)}/messages", Body.of(asked))
-            return wire.made(answer.body)
+            return wire.made(self._posted(chat, asked).body)
         except (Refused, Lost) as error:
             raise refusals.not_done(error) from None
         except ValueError:

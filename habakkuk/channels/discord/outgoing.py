@@ -18,6 +18,7 @@ from habakkuk.core.text import shorten
 
 # Nobody is pinged by what a model writes, whatever stands in it.
 QUIET: Mapping[str, Any] = {"parse": []}
+BELOW = "message_reference"
 NO_LOOKS = 1 << 2
 ONLY_YOU = 1 << 6
 SILENT = 1 << 12
@@ -62,10 +63,7 @@ def write_message(message: OutboundMessage, shown: str, flags: int) -> dict[str,
         "flags": flags,
     }
     if message.reply_to is not None and message.part == 1:
-        asked["message_reference"] = {
-            "message_id": message.reply_to,
-            "fail_if_not_exists": False,
-        }
+        asked |= below(message.reply_to)
     if message.buttons and message.part == message.parts:
         asked["components"] = _rows(message.buttons)
     if message.poll is not None:
@@ -81,16 +79,18 @@ def write_message(message: OutboundMessage, shown: str, flags: int) -> dict[str,
     return asked
 
 
+def below(message: str) -> dict[str, Any]:
+    """Return what lets a message stand below another; where that is gone, it stands alone."""
+    return {BELOW: {"message_id": message, "fail_if_not_exists": False}}
+
+
 def is_same(sent: Message, asked: Mapping[str, Any]) -> bool:
-    """Say whether a message is the one that was asked for, by its words, files, poll and place."""
-    reference = sent.message_reference.message_id if sent.message_reference else None
-    wanted = asked.get("message_reference", {}).get("message_id")
+    """Say whether a message has the words, files and poll that were asked for, wherever it is."""
     # Discord takes the blanks around a text away, and may change the names of files: these are
     # known by the key in what is said of them.
     described = [one.get("description") for one in asked.get("attachments", [])]
     return (
         sent.content.strip() == asked["content"].strip()
-        and reference == wanted
         and [one.description for one in sent.attachments] == described
         and _put(sent.poll) == _put(asked.get("poll"))
     )

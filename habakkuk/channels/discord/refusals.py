@@ -14,6 +14,8 @@ UNKNOWN_MESSAGE = 10008
 UNKNOWN_REACTION = 10014
 UNKNOWN_INTERACTION = 10062
 ANSWERED_ALREADY = 40060
+# To stand below a message takes Read Message History, and to be posted does not.
+MAY_NOT_REPLY = (160002, 160009)
 UNKNOWN_BOT = (
     "Discord does not know the bot's token; reset it at discord.com/developers/applications, under"
     " Bot, and put the new one into .env"

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 from slack_bolt import App, BoltRequest, BoltResponse
 from slack_bolt.adapter.socket_mode.internals import run_bolt_app, send_response
@@ -127,13 +127,20 @@ class _Listening:
 
 def _app(client: WebClient, taking: Middleware) -> App:
     """Return an app that answers by one middleware, before anybody would have to be authorized."""
-    return App(
+    app = App(
         client=client,
         token_verification_enabled=False,
         before_authorize=taking,
         signing_secret="",
         logger=quiet_logger(),
     )
+    # Else it keeps what is raised to itself, and the envelope is lost after Slack's last try.
+    app.error(_raised)
+    return app
+
+
+def _raised(error: Exception) -> NoReturn:
+    raise error
 
 
 class _Taking(Middleware):

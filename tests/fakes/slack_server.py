@@ -91,6 +91,8 @@ class SlackServer:
         self.said: dict[str, list[dict[str, Any]]] = defaultdict(list)
         self.socket = SlackSocket(retries)
         self._last = int(time.time() * 1e6)
+        # Threads whose first message is deleted, and those that cannot be.
+        self.gone, self.closed = set[str](), set[str]()
         self._lock = threading.RLock()
         handler = type("Handler", (_Handler,), {"slack": self})
         self._server = _Server(("127.0.0.1", 0), handler)
@@ -201,6 +203,10 @@ class SlackServer:
     def _posted(self, asked: dict[str, Any], key: str, files: list[dict[str, Any]]) -> Any:
         plan = self.plans.popleft() if self.plans else TAKE
         thread = str(asked.get("thread_ts") or "")
+        if thread in self.closed:
+            raise Refusal("cannot_reply_to_message")
+        # Slack does not say that it leaves a thread whose first message is gone.
+        thread = "" if thread in self.gone else thread
         text = slack_rules.shown(asked)
         made = Shown(self.ts(), asked["channel"], thread, text, key, asked, files, self._team)
         self.posts.append(made)
@@ -244,6 +250,8 @@ class SlackServer:
         return self._page(asked, "", newest_first=True)
 
     def _conversations_replies(self, asked: Mapping[str, Any]) -> Any:
+        if asked["ts"] in self.gone:
+            raise Refusal("thread_not_found")
         return self._page(asked, asked["ts"], newest_first=False)
 
     def _page(self, asked: Mapping[str, Any], thread: str, *, newest_first: bool) -> Any:

@@ -157,9 +157,7 @@ class DiscordAdapter(ChannelAdapter[DiscordSettings]):
             raise refusals.not_done(lost) from None
         return False
 
-    def _posted(
-        self, chat: str, asked: dict[str, Any], file: OutboundFile | None = None
-    ) -> Answer:
+    def _posted(self, chat: str, asked: dict[str, Any], file: OutboundFile | None = None) -> Answer:
         """Post a message, alone where the bot may not read what it would stand below.
 
         Raises Refused and Lost.

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
 
+from slack_sdk.web import SlackResponse
+
 from habakkuk.channels.contract import (
     Account,
     Bounds,
@@ -193,8 +195,8 @@ class SlackAdapter(ChannelAdapter[SlackSettings]):
         workspace, channel = self.workspaces.at(chat)
         shown = _draft(text)
         posted = _done(
-            lambda: workspace.client.chat_postMessage(
-                channel=channel, thread_ts=thread or None, unfurl_links=False, **shown
+            lambda: _in_thread(
+                workspace, thread, {"channel": channel, "unfurl_links": False, **shown}
             )
         )
         return _id_of(channel, posted.data) or ""
@@ -216,14 +218,10 @@ class SlackAdapter(ChannelAdapter[SlackSettings]):
     def _posted(
         self, workspace: Workspace, message: OutboundMessage, form: Mapping[str, Any]
     ) -> Receipt:
-        posted = workspace.client.chat_postMessage(
-            channel=message.chat,
-            thread_ts=message.thread or None,
-            unfurl_links=self.settings.link_previews,
-            unfurl_media=self.settings.link_previews,
-            metadata={"event_type": _METADATA, "event_payload": {"key": message.key}},
-            **form,
-        )
+        metadata = {"event_type": _METADATA, "event_payload": {"key": message.key}}
+        looks = dict.fromkeys(("unfurl_links", "unfurl_media"), self.settings.link_previews)
+        asked = {"channel": message.chat, "metadata": metadata, **looks, **form}
+        posted = _in_thread(workspace, message.thread, asked)
         return Receipt(_id_of(message.chat, posted.data))
 
 
@@ -237,6 +235,17 @@ def _done(ask: Callable[[], _T], settled: frozenset[str] = frozenset()) -> Any:
         raise failures.of_call(refused) from None
     except Lost as lost:
         raise failures.of_call(lost) from None
+
+
+def _in_thread(workspace: Workspace, thread: str, asked: Mapping[str, Any]) -> SlackResponse:
+    """Post a message in a thread, or in the chat itself below what takes none."""
+    post = workspace.client.chat_postMessage
+    try:
+        return post(**asked, thread_ts=thread or None)
+    except Refused as refused:
+        if refused.code not in failures.NO_ANSWERS:
+            raise
+    return post(**asked)
 
 
 def _id_of(chat: str, told: object) -> str | None:

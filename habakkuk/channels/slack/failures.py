@@ -25,6 +25,9 @@ REACTED = frozenset({"already_reacted", "message_not_found", "too_many_reactions
 NO_REACTION = frozenset({"no_reaction", "message_not_found"})
 # A chat that is there no more.
 NO_CHAT = frozenset({"channel_not_found"})
+# A thread whose first message is there no more; and a message that takes none, as one of `/me`.
+NO_THREAD = frozenset({"thread_not_found", "message_not_found"})
+NO_ANSWERS = frozenset({"cannot_reply_to_message"})
 # The token is worth nothing any more, whatever is asked with it.
 CLOSED = frozenset(
     {

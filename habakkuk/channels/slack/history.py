@@ -10,7 +10,8 @@ from typing import Any
 
 from habakkuk.channels.messages import OutboundMessage
 from habakkuk.channels.slack import files
-from habakkuk.channels.slack.client import Client, part
+from habakkuk.channels.slack.client import Client, Refused, part
+from habakkuk.channels.slack.failures import NO_THREAD
 
 Message = Mapping[str, Any]
 # A delivery is repeated for a day at most.
@@ -45,7 +46,7 @@ class History:
 
         A file has none: it is known by what its key has made of its name, and that a bot sent it.
         """
-        for found in self._messages(message.chat, message.thread):
+        for found in self._beside(message.chat, message.thread):
             if _is_of(found, message, event):
                 return found
         return None
@@ -61,6 +62,19 @@ class History:
         data = self._page(chat, "", oldest=oldest, limit=_PAGE, cursor=cursor or None)
         found = [one for one in _listed(data) if _TS.fullmatch(str(one.get("ts")))]
         return Past(sorted(found, key=lambda one: float(one["ts"])), str(_following(data) or ""))
+
+    def _beside(self, chat: str, thread: str) -> Iterator[Message]:
+        """Yield what stands in a thread, then in its chat: there an answer is when it takes none.
+
+        Slack says that of some; where the first message is gone, it says nothing.
+        """
+        if thread:
+            try:
+                yield from self._messages(chat, thread)
+            except Refused as refused:
+                if refused.code not in NO_THREAD:
+                    raise
+        yield from self._messages(chat, "")
 
     def _messages(self, chat: str, thread: str) -> Iterator[Message]:
         now = time.time()

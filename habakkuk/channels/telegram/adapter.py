@@ -54,8 +54,8 @@ _TOO_MANY = 429
 _LATER = (408, 425, _TOO_MANY, 500, 503)
 # What a proxy says when it lost Telegram in between.
 _UNKNOWN = (502, 504)
-# A message as it is, without its formatting, to the chat's new id.
-_MOST_TRIES = 3
+# A message as it is, to the chat's new id or out of its topic, without its formatting, as a file.
+_MOST_TRIES = 4
 _LONGEST_NOTE = 200
 # Telegram's words for buttons that are gone already, and for a press that it has let go.
 _SETTLED = (

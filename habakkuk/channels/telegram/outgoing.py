@@ -33,6 +33,8 @@ _LONGEST_CAPTION = 1024
 # What Telegram says of a picture that it takes as a file only: https://core.telegram.org/method
 # /messages.sendMedia lists them.
 _NO_PHOTO = ("PHOTO_", "IMAGE_", "photo", "image")
+# A topic that was deleted. Into one that was closed nobody is to write.
+_NO_TOPIC = ("message thread not found", "TOPIC_DELETED")
 
 
 @dataclass(frozen=True)
@@ -53,11 +55,14 @@ class Asked:
             return replace(self, arguments={**asked, **moved, "reply_parameters": None})
         if refused.status != _BAD_REQUEST:
             return None
+        if asked.get("message_thread_id") is not None and _is_any(_NO_TOPIC, refused):
+            # Whoever reads the topics of a group reads what stands in none.
+            return replace(self, arguments={**asked, "message_thread_id": None})
         if "entit" in refused.words.lower() and asked.get(self.entities):
             text = "caption" if self.entities == "caption_entities" else "text"
             plain = {text: self.shown.plain, self.entities: []}
             return replace(self, arguments={**asked, **plain})
-        if self.method == "send_photo" and any(word in refused.words for word in _NO_PHOTO):
+        if self.method == "send_photo" and _is_any(_NO_PHOTO, refused):
             return self._as_document()
         return None
 
@@ -65,6 +70,10 @@ class Asked:
         arguments = {name: value for name, value in self.arguments.items() if name != "photo"}
         document = {"document": self.arguments["photo"]}
         return replace(self, method="send_document", arguments=arguments | document)
+
+
+def _is_any(words: Sequence[str], refused: Refused) -> bool:
+    return any(one in refused.words for one in words)
 
 
 def asked(message: OutboundMessage, limit: int, opened: ExitStack, *, previews: bool) -> Asked:

@@ -35,6 +35,9 @@ _PIECE_BYTES = 1_000_000
 # Failures that pass by themselves (RFC 5530); any other refusal is one of name and password.
 _LATER = re.compile(rb"\[(unavailable|inuse|limit|serverbug)\]", re.IGNORECASE)
 _BAD = re.compile(r"command error: BAD\b")
+# The library takes no answer of more than a megabyte: a mailbox has up to a million mails, whose
+# numbers come on one line.
+_MOST_NUMBERS = 50_000
 _ATOM = re.compile(r"[0-9.]{1,100}")
 
 
@@ -51,17 +54,26 @@ class Mailbox:
         self._client: Any = box.client
         self._interrupt = interrupt
         self.validity = self._number("UIDVALIDITY")
+        self._following = self._number("UIDNEXT")
         self.waits = "IDLE" in self._abilities()
 
     def last_uid(self) -> int:
         """Return the highest number that a mail has, or had."""
-        following = self._number("UIDNEXT")
-        if following:
-            return following - 1
-        return max(self._search("UID 1:*"), default=0)
+        if self._following:
+            return self._following - 1
+        return max(self._search("UID *"), default=0)
 
     def after(self, uid: int) -> Sequence[int]:
-        """Return the numbers beyond one, in the order in which their mails arrived."""
+        """Return numbers beyond one, in the order in which their mails arrived.
+
+        None only where there are no more; of very many the first, so that what follows is asked for
+        with the last of them.
+        """
+        while uid + _MOST_NUMBERS < self._following:
+            found = self._search(f"UID {uid + 1}:{uid + _MOST_NUMBERS}")
+            if found:
+                return sorted(found)
+            uid += _MOST_NUMBERS
         # The last mail is in every such range, even where its number is lower.
         return sorted(n for n in self._search(f"UID {uid + 1}:*") if n > uid)
 
@@ -99,7 +111,7 @@ class Mailbox:
 
     def newest_head(self, most: int) -> bytes:
         """Return the header of the newest mail; empty without one."""
-        last = self.after(0)[-1:]
+        last = self._search("UID *")[-1:]
         heads = self.heads(last, most) if last else {}
         return b"".join(head.content for head in heads.values())
 

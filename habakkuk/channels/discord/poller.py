@@ -41,8 +41,6 @@ _DIRECT = "@me"
 _MOST_KNOWN = 5000
 _MOST_TRIES = 5
 _RETRY_SECONDS = 2.0
-# A channel that the bot may not read, or that is gone.
-_CLOSED = (403, 404)
 
 
 class DiscordPoller(ChannelPoller):
@@ -186,7 +184,9 @@ class _Listening:
             try:
                 answer = self._adapter.client.call("GET", path, interrupt=self._interrupt)
             except Refused as refused:
-                if refused.status in _CLOSED:
+                if refusals.is_for_good(refused):
+                    # A channel that the bot may not read, that is gone, or that holds no messages.
+                    _log.info("a channel is not read", chat=chat, reason=refusals.said(refused))
                     return []
                 if last:
                     raise _not_now(refused) from None

@@ -64,6 +64,14 @@ def not_done(error: Refused | Lost) -> NotSent:
     return NotSent(said(error), retryable=later, retry_after=error.retry_after)
 
 
+def is_for_good(refused: Refused) -> bool:
+    """Say whether Discord itself will never do it: what stands before it knows none of its codes.
+
+    Of a token that it does not know it has no code either: that is no channel's fault.
+    """
+    return refused.code != 0 and not not_done(refused).retryable
+
+
 def said(refused: Refused) -> str:
     """Return a refusal in words."""
     if refused.status == NO_TOKEN:

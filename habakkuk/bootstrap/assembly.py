@@ -95,7 +95,7 @@ def _assemble(
     channels = Channels(settings.config.channels, settings.environment.values, OutsideHttp())
     blobs = Blobs(settings.home / "blobs", database, failpoints)
     prices = Prices(settings.config, selection.endpoints)
-    hooks = Hooks(settings.config.hooks, settings.environment.process, settings.home)
+    hooks = _hooks(settings)
     ports = _gateway_ports(database, jobs, _server(settings, jobs, redis, selection, blobs), hooks)
     return Container(
         settings=settings,
@@ -125,6 +125,11 @@ def _assemble(
         channels=channels,
         signs=Signs(channels, database, failpoints),
     )
+
+
+def _hooks(settings: Settings) -> Hooks:
+    config, process = settings.config, settings.environment.process
+    return Hooks(config.hooks, process, settings.home, niceness=config.worker_niceness)
 
 
 def _server(

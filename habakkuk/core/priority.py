@@ -35,9 +35,32 @@ def go_first(niceness: int) -> None:
         _move_session(-(niceness // 2))
 
 
+def stepped_back(niceness: int) -> bool:
+    """Whether the session that this process leads has gone back so far with it: not 0."""
+    return _leads() and os.getpriority(os.PRIO_PROCESS, 0) >= max(niceness, 1)
+
+
+def hold_back(leader: int, niceness: int) -> None:
+    """Let the session that a child of this process leads step back, as far as this one at least.
+
+    A session is a new one for Linux, whatever who started it had said of his own.
+    """
+    niceness = max(niceness, os.getpriority(os.PRIO_PROCESS, 0))
+    if niceness <= 0:
+        return
+    # It has ended meanwhile; the session as below.
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PGRP, leader, niceness)
+        Path(f"/proc/{leader}/autogroup").write_text(str(niceness))
+
+
+def _leads() -> bool:
+    return os.getsid(0) == os.getpid()
+
+
 def _move_session(niceness: int) -> None:
     """Set how the session that this process leads stands to others; nothing where it leads none."""
-    if os.getsid(0) != os.getpid():
+    if not _leads():
         return
     # Not there: a system without it. Refused: to others than root, or ten times a second.
     with suppress(OSError):

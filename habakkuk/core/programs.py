@@ -22,6 +22,7 @@ from typing import IO
 
 from habakkuk.core.agent_user import AgentUser
 from habakkuk.core.interrupt import Interrupt
+from habakkuk.core.priority import hold_back, stepped_back
 
 _CHUNK = 65_536
 # How long an end is not noticed at most, where something that it left holds its output open.
@@ -35,6 +36,7 @@ class Program:
     """What is started: an argv whose first is a path, and all of its environment.
 
     `handles` are descriptors that it inherits, `user` is whom it becomes, `umask` -1 leaves that.
+    It steps back as who starts it does, and by `niceness` at least (core/priority.py).
     """
 
     argv: Sequence[str]
@@ -43,6 +45,7 @@ class Program:
     handles: Sequence[int] = ()
     user: AgentUser | None = None
     umask: int = -1
+    niceness: int = 0
 
 
 @dataclass(frozen=True)
@@ -145,7 +148,10 @@ def _start(clock: threading.Timer) -> None:
 
 def _started(program: Program, source: int | IO[bytes], errors: int) -> subprocess.Popen[bytes]:
     user = program.user
-    return subprocess.Popen(
+    # Where ours stepped back already, one of its own would stand before us again; and a system
+    # takes that only ten times a second from others than root.
+    within = stepped_back(program.niceness)
+    process = subprocess.Popen(
         list(program.argv),
         stdin=source,
         stdout=subprocess.PIPE,
@@ -157,8 +163,12 @@ def _started(program: Program, source: int | IO[bytes], errors: int) -> subproce
         user=user.uid if user else None,
         group=user.gid if user else None,
         extra_groups=[] if user else None,
-        start_new_session=True,
+        start_new_session=not within,
+        process_group=0 if within else None,
     )
+    if not within:
+        hold_back(process.pid, program.niceness)
+    return process
 
 
 def run(program: Program, bounds: Bounds, interrupt: Interrupt, given: bytes = b"") -> Done:

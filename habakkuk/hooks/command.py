@@ -28,23 +28,24 @@ class Ran:
     trouble: str = ""
 
 
+def program(
+    command: str, variables: Mapping[str, str], home: Path, niceness: int
+) -> programs.Program:
+    """Return what runs a command in `home`, with a niceness that is this at least."""
+    return programs.Program([_SHELL, "-c", command], variables, home, niceness=niceness)
+
+
 def run(
-    command: str,
-    given: bytes,
-    variables: Mapping[str, str],
-    home: Path,
-    seconds: float,
-    interrupt: Interrupt | None = None,
+    wanted: programs.Program, given: bytes, seconds: float, interrupt: Interrupt | None = None
 ) -> Ran:
-    """Run a command with `given` as its input. Raises Interrupted, when it is dead already.
+    """Run it with `given` as its input. Raises Interrupted, when it is dead already.
 
     What it started and left in its process group is killed with it when its time is over.
     """
-    program = programs.Program([_SHELL, "-c", command], variables, home)
     # It may print as much as it likes.
     bounds = programs.Bounds(seconds, _KEPT, held=False)
     try:
-        done = programs.run(program, bounds, interrupt or Interrupt(), given)
+        done = programs.run(wanted, bounds, interrupt or Interrupt(), given)
     except (OSError, ValueError) as error:
         return Ran(None, "", f"it could not be started: {error}")
     output = done.output.decode("utf-8", "replace").strip()

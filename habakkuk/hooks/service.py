@@ -34,8 +34,18 @@ class Forbidden:
 class Hooks:
     """The hooks of one process. Thread-safe. Without any, everything is a look into a dict."""
 
-    def __init__(self, hooks: Sequence[HookConfig], process: Mapping[str, str], home: Path) -> None:
-        """Take the config's hooks, this process's environment, of which they get a little."""
+    def __init__(
+        self,
+        hooks: Sequence[HookConfig],
+        process: Mapping[str, str],
+        home: Path,
+        *,
+        niceness: int = 0,
+    ) -> None:
+        """Take the config's hooks, this process's environment, of which they get a little.
+
+        Their commands step back by `niceness` at least, also where their process does not.
+        """
         self._by_event: dict[str, list[tuple[re.Pattern[str], HookConfig]]] = {}
         for hook in hooks:
             pattern = re.compile(hook.match or "")
@@ -43,6 +53,7 @@ class Hooks:
         inherited = {name: process[name] for name in command.INHERITED if name in process}
         self._variables = inherited | {"HABAKKUK_HOME": str(home)}
         self._home = home
+        self._niceness = niceness
         self._waiting: queue.Queue[tuple[HookConfig, Happening]] = queue.Queue(_MOST_WAITING)
         self._lock = threading.Lock()
         self._tellers = 0
@@ -116,4 +127,5 @@ class Hooks:
         given = {"event": happening.event, "subject": happening.subject, **happening.data}
         variables = self._variables | {"HABAKKUK_EVENT": str(happening.event)}
         encoded = orjson.dumps(given, option=orjson.OPT_NON_STR_KEYS) + b"\n"
-        return command.run(hook.command, encoded, variables, self._home, hook.timeout, interrupt)
+        program = command.program(hook.command, variables, self._home, self._niceness)
+        return command.run(program, encoded, hook.timeout, interrupt)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable
 
 from habakkuk.blobs.incoming import IncomingFile
@@ -13,5 +14,5 @@ def keep(files: Iterable[IncomingFile]) -> None:
     """Store files, before the row that names them: what is admitted can be answered then."""
     blobs = container().blobs
     for file in files:
-        apart(blobs.write, file.data, file.blob)
+        apart(blobs.write_file, io.BytesIO(file.data), file.blob)
         blobs.put(file.data, file.mime)

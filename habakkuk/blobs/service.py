@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Sequence
@@ -14,9 +16,11 @@ from typing import BinaryIO
 from habakkuk.blobs import store
 from habakkuk.core.errors import NotFound
 from habakkuk.core.failpoints import Failpoints
-from habakkuk.db.engine import Database, Work
+from habakkuk.db.engine import Database
 
 _PART = ".part-"
+# Bytes on their way from one file to another.
+_PIECE = 1_000_000
 
 
 class Blobs:
@@ -29,34 +33,33 @@ class Blobs:
         self._failpoints = failpoints
 
     def put(self, data: bytes, mime: str, session_id: str | None = None) -> str:
-        """Store bytes and return their id. A kill leaves a temporary file at most.
+        """Store bytes and return their id, as `put_file` does."""
+        return self.put_file(io.BytesIO(data), mime, session_id)
 
-        What no row names within a day is removed; with a `session_id`, while that session is there.
+    def put_file(self, source: BinaryIO, mime: str, session_id: str | None = None) -> str:
+        """Store all of a file that is read more than once, in pieces; return the id.
+
+        A kill leaves a temporary file at most. What no row names within a day is removed; with a
+        `session_id`, while that session is there.
         """
-        blob = self.write(data)
+        blob = self.write_file(source)
+        size = source.seek(0, os.SEEK_END)
         self._failpoints.hit("blob.file.after")
-        store.add(self._database, blob, len(data), mime, session_id)
+        store.add(self._database, blob, size, mime, session_id)
         # Its removal may have come between; the row has waited for the end of that.
-        return self.write(data, blob)
+        return self.write_file(source, blob)
 
-    def put_in(self, work: Work, data: bytes, mime: str) -> str:
-        """Store bytes for a row of the same transaction, and return their id.
+    def write_file(self, source: BinaryIO, blob: str | None = None) -> str:
+        """Write the file of `put_file` alone, for a thread that may not use the database.
 
-        A kill, or a transaction that is taken back, leaves a file that no row names.
+        `blob` is the id where it is known. Returns it.
         """
-        blob = self.write(data)
-        store.add_in(work, blob, len(data), mime)
-        return self.write(data, blob)
-
-    def write(self, data: bytes, blob: str | None = None) -> str:
-        """Write the file of `put` alone, for a thread that may not use the database; return its id.
-
-        `blob` is the id where it is known.
-        """
-        blob = blob or hashlib.sha256(data).hexdigest()
+        if blob is None:
+            source.seek(0)
+            blob = hashlib.file_digest(source, "sha256").hexdigest()
         path = self._path(blob)
         if not path.exists():
-            self._write(path, data)
+            self._write(path, source)
         return blob
 
     def get(self, blob: str) -> bytes:
@@ -106,14 +109,15 @@ class Blobs:
     def _path(self, blob: str) -> Path:
         return self._folder / blob[:2] / blob
 
-    def _write(self, path: Path, data: bytes) -> None:
+    def _write(self, path: Path, source: BinaryIO) -> None:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o750)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=_PART)
         try:
             with os.fdopen(handle, "wb") as out:
                 # Containers of several users share a home: their group reads what each one stores.
                 os.fchmod(handle, 0o640)
-                out.write(data)
+                source.seek(0)
+                shutil.copyfileobj(source, out, _PIECE)
                 out.flush()
                 os.fsync(out.fileno())
             Path(name).replace(path)

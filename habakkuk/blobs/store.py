@@ -26,11 +26,6 @@ def add(database: Database, blob: str, size: int, mime: str, session_id: str | N
     database.run(_ADD, id=blob, size=size, mime=mime, session_id=session_id)
 
 
-def add_in(work: Work, blob: str, size: int, mime: str) -> None:
-    """Record the same inside a transaction, which waits for whoever removes it just then."""
-    work.execute(_ADD, id=blob, size=size, mime=mime, session_id=None)
-
-
 def find(database: Database, blob: str) -> tuple[int, str] | None:
     """Return (bytes, mime) of a blob, None when it is unknown."""
     rows = database.run(_FIND, id=blob)

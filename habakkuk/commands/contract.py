@@ -32,7 +32,7 @@ class Server:
     selection: Selection
     personalities: Personalities
     health: Callable[[], Health]
-    keep: Callable[[Work, bytes, str], str]
+    keep: Callable[[bytes, str], str]
 
 
 @dataclass(frozen=True)

@@ -359,7 +359,7 @@ class Gateway:
             call.health,
             partial(self._passed_on, work, inbound, conversation.id),
             self._server.personalities,
-            partial(self._server.keep, work),
+            self._server.keep,
             inbound.session_id is not None,
             inbound.target,
         )

@@ -136,7 +136,7 @@ def _server(
     settings: Settings, jobs: Jobs, redis: RedisGate, selection: Selection, blobs: Blobs
 ) -> Server:
     health = partial(_health, jobs, redis, selection)
-    return Server(selection, Personalities(settings.home), health, blobs.put)
+    return Server(selection, Personalities(settings.home), health, blobs.put_file)
 
 
 def _gateway_ports(database: Database, jobs: Jobs, server: Server, hooks: Hooks) -> GatewayPorts:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import BinaryIO
 
 from habakkuk.accounts.types import Role, User
 from habakkuk.conversations.files import Attached, Awaited
 from habakkuk.conversations.personalities import Personalities
 from habakkuk.conversations.types import Conversation, Target
 from habakkuk.core.config.schema import Config
-from habakkuk.db.engine import Work
+from habakkuk.db.engine import Database, Work
 from habakkuk.jobs.service import Jobs
 from habakkuk.llm.selection import Selection
 
@@ -32,7 +33,31 @@ class Server:
     selection: Selection
     personalities: Personalities
     health: Callable[[], Health]
-    keep: Callable[[bytes, str], str]
+    put: Callable[[BinaryIO, str], str]
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """What a command works with before its transaction, while others may write to the conversation.
+
+    `put` stores a file of a type and returns its blob.
+    """
+
+    database: Database
+    conversation: Conversation
+    put: Callable[[BinaryIO, str], str]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A file that was made of a conversation before its command ran.
+
+    `session_id` is the session that was its current one: of another conversation, which may have
+    come to its place since, it is none.
+    """
+
+    session_id: str
+    file: Attached
 
 
 @dataclass(frozen=True)
@@ -41,8 +66,8 @@ class CommandContext:
 
     `session_named`: the sender asked for this session, whichever is the conversation's current one.
     `target` is where answers go outside. `heard` tells the hooks, after the commit, of words for an
-    agent that the command passes on: which turn they are for, and what they are. `keep` stores
-    bytes of a type and returns their blob.
+    agent that the command passes on: which turn they are for, and what they are. `prepared` is what
+    was made beforehand; None where the conversation is a new one.
     """
 
     work: Work
@@ -54,7 +79,7 @@ class CommandContext:
     health: Health | None
     heard: Callable[[str, str], None]
     personalities: Personalities
-    keep: Callable[[bytes, str], str]
+    prepared: Prepared | None
     session_named: bool = False
     target: Target | None = None
 
@@ -75,7 +100,7 @@ class Command:
     """One command. The docstring of its function is its help text.
 
     `words` gives what is said to the agent in its place, as an ordinary message; None when it is to
-    run by itself.
+    run by itself. `ahead` is the part that takes long.
     """
 
     name: str
@@ -86,6 +111,7 @@ class Command:
     wants_health: bool
     aliases: tuple[str, ...] = ()
     words: Callable[[CommandContext, str], Words | None] | None = None
+    ahead: Callable[[Ahead], Prepared] | None = None
 
 
 def command(
@@ -108,3 +134,11 @@ def command(
         return Command(name, usage, role, described, function, wants_health, aliases, words)
 
     return make
+
+
+def beforehand(ahead: Callable[[Ahead], Prepared]) -> Callable[[Command], Command]:
+    """Give a command a part that runs before its transaction opens, and so holds nobody up.
+
+    Where its message is stored twice it may run twice.
+    """
+    return lambda plain: replace(plain, ahead=ahead)

@@ -7,7 +7,7 @@ several. Neither may be open over a network call; the server ends an idle transa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -43,6 +43,8 @@ _CONNECT_ARGS: dict[str, Any] = {
 }
 _POOL_SECONDS = 10.0
 _PREPARED = "prepared"
+_BEGIN = "BEGIN"
+_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 
 # A statement with its parameters.
 Call = tuple[TextClause, Mapping[str, Any]]
@@ -125,9 +127,10 @@ class _Session:
 class Work:
     """One open transaction. What must wait for its commit is given to `after_commit`."""
 
-    def __init__(self, session: _Session) -> None:
+    def __init__(self, session: _Session, begin: str = _BEGIN) -> None:
         """Wrap the connection; only stores may look inside."""
         self._session = session
+        self._how = begin
         self._callbacks: list[Callable[[], None]] = []
         self.begun = False
 
@@ -163,7 +166,7 @@ class Work:
     def _begin(self) -> None:
         if not self.begun:
             self.begun = True
-            self._session.put_off("BEGIN")
+            self._session.put_off(self._how)
 
 
 class Database:
@@ -196,15 +199,22 @@ class Database:
             use_lifo=True,
         )
 
+    def snapshot(self) -> AbstractContextManager[Work]:
+        """Open a transaction that only reads: all as it was at its first statement.
+
+        Nobody waits for it, however long it reads. Raises DatabaseAway.
+        """
+        return self.transaction(_SNAPSHOT)
+
     @contextmanager
-    def transaction(self) -> Iterator[Work]:
+    def transaction(self, begin: str = _BEGIN) -> Iterator[Work]:
         """Open a transaction: commit at the end, roll back on any exception.
 
         Raises DatabaseAway when the server is not there. When that happens in the commit itself
         the outcome is unknown: ids and unique keys make the repetition harmless.
         """
         with self._borrowed() as session:
-            work = Work(session)
+            work = Work(session, begin)
             try:
                 yield work
                 if work.begun:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from habakkuk.agent.heard import Said, tell_of
-from habakkuk.commands.contract import Command, CommandContext, Health, Server, Words
+from habakkuk.commands.contract import Command, CommandContext, Health, Prepared, Server, Words
 from habakkuk.commands.registry import CommandRegistry, allowed
 from habakkuk.conversations.store import acceptance, addresses, chat, turns
 from habakkuk.conversations.store.chat import Earlier
@@ -17,6 +17,7 @@ from habakkuk.core.failpoints import Failpoints
 from habakkuk.core.ids import random_id
 from habakkuk.db.engine import Database, Work
 from habakkuk.gateway import rows
+from habakkuk.gateway.ahead import prepared
 from habakkuk.gateway.answering import Answering
 from habakkuk.gateway.entry import cleaned
 from habakkuk.gateway.idle import renewed
@@ -31,11 +32,15 @@ _EMPTY = "the message is empty; write something to be answered"
 
 @dataclass(frozen=True)
 class _Call:
-    """A command with what was written after it, and what it is to know of the server."""
+    """A command with what was written after it, and what it is to know of the server.
+
+    `prepared` is what was made of the conversation before it was locked.
+    """
 
     command: Command
     arguments: str
     health: Health | None
+    prepared: Prepared | None
 
 
 @dataclass(frozen=True)
@@ -99,13 +104,14 @@ class Gateway:
             return self._answer(inbound) or self._admit_message(inbound)
         command, arguments = matched
         health = self._server.health() if command.wants_health else None
+        ready = prepared(self._database, self._server.put, command, inbound)
         with self._database.transaction() as work:
             found = self._locked(work, inbound)
             self._save_cursor(work, inbound)
             known = self._known(work, inbound)
             if known is not None:
                 return known
-            call = _Call(command, arguments, health)
+            call = _Call(command, arguments, health, ready)
             return self._command(work, self._fitted(work, found, inbound), inbound, call)
 
     def _answer(self, inbound: Inbound) -> Admitted | None:
@@ -359,7 +365,7 @@ class Gateway:
             call.health,
             partial(self._passed_on, work, inbound, conversation.id),
             self._server.personalities,
-            self._server.keep,
+            call.prepared,
             inbound.session_id is not None,
             inbound.target,
         )

@@ -104,7 +104,7 @@ class TurnHandler:
                     raise Interrupted(Reason.LEASE_LOST)
                 self._ports.release(work, taken.turn.id)
                 return run, None
-            if any(said.awaited for said in taken.messages):
+            if any(said.awaited or said.unplaced for said in taken.messages):
                 raise _Awaiting(taken)
             begun = begin(run, work, taken)
         if begun is None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import binascii
 import hashlib
+import mimetypes
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from habakkuk.core.errors import Invalid
 from habakkuk.core.text import clean, shorten
-from habakkuk.llm.media.sniff import sniff
+from habakkuk.llm.media.sniff import SHOWN, sniff
 
 # Seed, Channels: at most 25 MB a file.
 MOST_BYTES = 25_000_000
@@ -17,12 +19,18 @@ _LONGEST_NAME = 200
 # Characters, in whole groups of four.
 _PIECE = 262_144
 _HEAD = "data:"
+_NOT_SHOWN = "it is neither an image nor a PDF"
 _NOT_BASE64 = "it is no base64"
+_TOO_LARGE = f"it is too large; at most {MOST_BYTES:,} bytes are accepted"
+# Of a file's beginning, by which it is known.
+HEAD_BYTES = 2_048
+UNKNOWN = "application/octet-stream"
+_MIME = re.compile(r"[a-z0-9][a-z0-9.+-]*/[a-z0-9][a-z0-9.+-]*")
 
 
 @dataclass(frozen=True)
 class IncomingFile:
-    """An image or a PDF. `blob` is the id that storing `data` gives; `mime` is what it is."""
+    """A file as it came. `blob` is the id that storing `data` gives; `mime` is what it is."""
 
     blob: str
     mime: str
@@ -31,32 +39,54 @@ class IncomingFile:
 
 
 def incoming(text: str, name: str | None = None) -> IncomingFile:
-    """Return the file in a data: URI, or in base64 alone. Raises Invalid, which says why not.
+    """Return the file in a data: URI; an image or a PDF may be in base64 alone.
 
-    What it is, its bytes say: types and names come from outside.
+    Raises Invalid, which says why not.
     """
-    data = _decoded(text)
-    mime = sniff(data)
-    if mime is None:
-        raise Invalid("it is neither an image nor a PDF")
-    blob = hashlib.sha256(data).hexdigest()
-    plain = " ".join(clean(name or "").split())
-    return IncomingFile(blob, mime, shorten(plain, _LONGEST_NAME) or None, data)
+    declared, data = _decoded(text)
+    if not text.startswith(_HEAD) and sniff(data[:HEAD_BYTES]) is None:
+        # Many a word and path happens to be base64: nobody meant those bytes.
+        raise Invalid(f"{_NOT_SHOWN}; send others as data:text/plain;base64,...")
+    plain = shorten(" ".join(clean(name or "").split()), _LONGEST_NAME)
+    mime = media_type(data[:HEAD_BYTES], declared, plain)
+    return IncomingFile(hashlib.sha256(data).hexdigest(), mime, plain or None, data)
 
 
-def _decoded(text: str) -> bytes:
+def incoming_shown(text: str, name: str | None = None) -> IncomingFile:
+    """Return the same of an image or a PDF, and refuse what no model is shown."""
+    file = incoming(text, name)
+    if file.mime not in SHOWN:
+        raise Invalid(_NOT_SHOWN)
+    return file
+
+
+def media_type(head: bytes, declared: str, name: str = "") -> str:
+    """Return what a file is: by its first bytes, else as its sender says, else by its name."""
+    found = sniff(head)
+    if found is not None:
+        return found
+    guessed = mimetypes.guess_type(name, strict=False)[0] or ""
+    for said in (declared.partition(";")[0].strip().lower(), guessed):
+        # What is called an image and is none would be refused with the whole conversation.
+        if _MIME.fullmatch(said) and said not in SHOWN:
+            return said
+    return UNKNOWN
+
+
+def _decoded(text: str) -> tuple[str, bytes]:
+    """Return the type that a file is said to have, and its bytes."""
     head, comma, body = text.partition(",") if text.startswith(_HEAD) else ("", ",", text)
     if not comma or (head and not head.endswith(";base64")):
         raise Invalid("send it in base64, as data:image/png;base64,...")
     if len(body) * 3 // 4 > MOST_BYTES + 2:
-        raise Invalid(f"it is too large; at most {MOST_BYTES:,} bytes are accepted")
+        raise Invalid(_TOO_LARGE)
     try:
         data = b"".join(_pieces(body))
     except ValueError as error:
         raise Invalid(_NOT_BASE64) from error
     if len(data) > MOST_BYTES:
-        raise Invalid(f"it is too large; at most {MOST_BYTES:,} bytes are accepted")
-    return data
+        raise Invalid(_TOO_LARGE)
+    return head.removeprefix(_HEAD), data
 
 
 def _pieces(body: str) -> Iterator[bytes]:

@@ -55,8 +55,7 @@ class Blobs:
         `blob` is the id where it is known. Returns it.
         """
         if blob is None:
-            source.seek(0)
-            blob = hashlib.file_digest(source, "sha256").hexdigest()
+            blob = _digest(source)
         path = self._path(blob)
         if not path.exists():
             self._write(path, source)
@@ -129,3 +128,11 @@ class Blobs:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def _digest(source: BinaryIO) -> str:
+    digest = hashlib.sha256()
+    source.seek(0)
+    while piece := source.read(_PIECE):
+        digest.update(piece)
+    return digest.hexdigest()

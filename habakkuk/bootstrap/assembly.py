@@ -174,7 +174,7 @@ def _add_handlers(container: Container) -> None:
         checkpoints=container.checkpoints,
         personalities=Personalities(container.settings.home),
         signs=container.signs,
-        arrivals=Arrivals(container.channels, container.blobs.put, workspace),
+        arrivals=Arrivals(container.channels, container.blobs, workspace),
     )
     undeliverable = container.approvals.undeliverable
     handlers: tuple[JobHandler, ...] = (

@@ -92,6 +92,7 @@ class Words:
     session_id: str | None = None
     files: tuple[Attached, ...] = ()
     awaited: tuple[Awaited, ...] = ()
+    unplaced: bool = False
     outside: bool = False
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from habakkuk.commands.contract import CommandContext, Words, command
-from habakkuk.conversations.files import awaited_of, files_of
+from habakkuk.conversations.files import UNPLACED, awaited_of, files_of
 from habakkuk.conversations.store import chat, turns
 from habakkuk.conversations.types import OUTSIDE, Author
 
@@ -16,8 +16,13 @@ def _again(context: CommandContext, _arguments: str) -> Words | None:
     last = chat.last_of_in(context.work, conversation.id, Author.USER)
     if last is None:
         return None
-    files, awaited = files_of(last.data), awaited_of(last.data)
-    return Words(last.body, files=files, awaited=awaited, outside=bool(last.data.get(OUTSIDE)))
+    return Words(
+        last.body,
+        files=files_of(last.data),
+        awaited=awaited_of(last.data),
+        unplaced=bool(last.data.get(UNPLACED)),
+        outside=bool(last.data.get(OUTSIDE)),
+    )
 
 
 @command("retry", words=_again)

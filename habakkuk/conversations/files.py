@@ -29,6 +29,9 @@ def files_of(data: Mapping[str, Any]) -> tuple[Attached, ...]:
     return tuple(Attached(**one) for one in data.get(FILES, ()))
 
 
+# The key of its data that says: its files are stored, but not yet where the agent's tools find
+# them.
+UNPLACED = "unplaced"
 # The key of its data under which the files stand that nobody has fetched yet.
 AWAITED = "awaited"
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from habakkuk.conversations.files import Attached, Awaited, awaited_of, files_of
+from habakkuk.conversations.files import UNPLACED, Attached, Awaited, awaited_of, files_of
 from habakkuk.llm.types import Media, Message
 
 
@@ -145,6 +145,11 @@ class Said:
     def awaited(self) -> tuple[Awaited, ...]:
         """What came with it and is still to be fetched."""
         return awaited_of(self.data)
+
+    @property
+    def unplaced(self) -> bool:
+        """Whether its files are still to be put into the agent's workspace."""
+        return bool(self.data.get(UNPLACED))
 
     @property
     def outside(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from habakkuk.accounts.types import Principal
-from habakkuk.conversations.files import awaited_of, files_of
+from habakkuk.conversations.files import UNPLACED, awaited_of, files_of
 from habakkuk.conversations.service import Conversations
 from habakkuk.conversations.store import addresses, chat, turns
 from habakkuk.conversations.types import OUTSIDE, Address, Author, ChatKind, ChatState, Conversation
@@ -75,6 +75,7 @@ class Amendments:
             commands=False,
             files=files_of(last.data),
             awaited=awaited_of(last.data),
+            unplaced=bool(last.data.get(UNPLACED)),
             outside=bool(last.data.get(OUTSIDE)),
         )
         return self._gateway.admit(inbound)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 
-from habakkuk.conversations.files import Awaited
+from habakkuk.conversations.files import Attached, Awaited
 from habakkuk.conversations.types import Address, Target
 from habakkuk.core.errors import Invalid
 from habakkuk.core.ids import derive
@@ -31,6 +31,7 @@ def cleaned(inbound: Inbound) -> Inbound:
         remote_id=inbound.remote_id and remote_id(inbound.remote_id),
         seed=clean_json(inbound.seed),
         reply_to=clean_json(inbound.reply_to),
+        files=tuple(map(_attached, inbound.files)),
         awaited=tuple(map(_awaited, inbound.awaited)),
         unread=tuple(map(clean, inbound.unread)),
         target=_target(inbound.target),
@@ -54,6 +55,10 @@ def _address(address: Address) -> Address:
 
 def _target(target: Target | None) -> Target | None:
     return target and Target(**clean_json(asdict(target)))
+
+
+def _attached(file: Attached) -> Attached:
+    return replace(file, name=file.name and clean(file.name).translate(FRAME))
 
 
 def _awaited(file: Awaited) -> Awaited:

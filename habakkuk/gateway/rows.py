@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from habakkuk.agent.turn import TURN_KIND
-from habakkuk.conversations.files import AWAITED, FILES
+from habakkuk.conversations.files import AWAITED, FILES, UNPLACED
 from habakkuk.conversations.store.chat import Earlier
 from habakkuk.conversations.types import (
     BOT,
@@ -85,6 +85,7 @@ def _data(inbound: Inbound) -> dict[str, Any]:
     known: dict[str, Any] = {
         FILES: [asdict(file) for file in inbound.files],
         AWAITED: [asdict(file) for file in inbound.awaited],
+        UNPLACED: inbound.unplaced,
         OUTSIDE: inbound.outside,
         WRITER: inbound.writer,
         UNREAD: list(inbound.unread),

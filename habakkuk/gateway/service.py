@@ -332,6 +332,7 @@ class Gateway:
             text=words.text,
             files=words.files,
             awaited=words.awaited,
+            unplaced=words.unplaced,
             outside=words.outside or inbound.outside,
             session_id=session,
         )

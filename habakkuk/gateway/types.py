@@ -29,9 +29,10 @@ class Inbound:
     be asked while the turn runs; without it what needs approval is denied at once. `approves`: a
     yes or no of theirs answers an open question, as far as their role goes. `target` is where
     answers go outside, None where they are only shown here. The bytes of `files` are stored
-    before, those of `awaited` fetched before its turn takes it. `seed` is what a new session starts
-    with, as transcript JSON. `fresh`: the address was made up for this message. `agent` None keeps
-    the conversation's agent; `routed` is whose it is as long as nobody chose another. `event`:
+    before, those of `awaited` fetched before its turn takes it; `unplaced`: `files`, too, are to
+    lie in the agent's workspace by then. `seed` is what a new session starts with, as transcript
+    JSON. `fresh`: the address was made up for this message. `agent` None keeps the conversation's
+    agent; `routed` is whose it is as long as nobody chose another. `event`:
     Habakkuk says it, not the person, whose turn it is all the same. `writer` is what a group calls
     who wrote it, `unread` what came with it that cannot be read; `bot`: a program wrote it;
     `outside`: strangers' words may stand in it. After `idle` seconds without a word it begins a
@@ -52,6 +53,7 @@ class Inbound:
     approves: bool = False
     files: tuple[Attached, ...] = ()
     awaited: tuple[Awaited, ...] = ()
+    unplaced: bool = False
     seed: list[dict[str, Any]] = field(default_factory=list)
     reply_to: dict[str, Any] = field(default_factory=dict)
     target: Target | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from habakkuk.blobs.incoming import IncomingFile, incoming
+from habakkuk.blobs.incoming import IncomingFile, incoming_shown
 from habakkuk.core.errors import Invalid
 from habakkuk.interop.refused import RefusedParameter
 
@@ -65,6 +65,6 @@ def file_of(part: Part, place: str) -> IncomingFile:
 
 def _read(text: str, name: str | None, place: str) -> IncomingFile:
     try:
-        return incoming(text, name)
+        return incoming_shown(text, name)
     except Invalid as error:
         raise RefusedParameter(f"the file cannot be read: {error}", place) from error

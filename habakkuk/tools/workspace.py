@@ -11,11 +11,13 @@ import errno
 import fcntl
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from habakkuk.core.agent_user import AgentUser, find_agent_user
 from habakkuk.core.errors import ToolError
@@ -29,6 +31,7 @@ _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE, _NEW_FOLDER = 0o644, 0o755
 _LOCK_POLL = 0.02
 _LOCK_SECONDS = 20.0
+_PIECE = 1_000_000
 _READ_AT_ONCE = "that can be read at once; look at a part of it with exec"
 # Looks at what was opened; raises ToolError.
 Check = Callable[[os.stat_result], None]
@@ -94,24 +97,33 @@ class Workspace:
 
         `check` is shown what was opened, before a byte of it is read, and raises ToolError.
         """
-        with _explained(path), self._parent(path) as (folder, name):
-            handle = self._open(path, folder, name)
-            with os.fdopen(handle, "rb") as file:
-                found = os.fstat(handle)
-                if check is not None:
-                    check(found)
-                size = found.st_size
-                if size > limit:
-                    raise ToolError(f"{path}: {size} bytes, more than the {limit} {over}")
-                data = file.read(limit + 1)
+        with self.opened(path) as file:
+            found = os.fstat(file.fileno())
+            if check is not None:
+                check(found)
+            size = found.st_size
+            if size > limit:
+                raise ToolError(f"{path}: {size} bytes, more than the {limit} {over}")
+            data = file.read(limit + 1)
         if len(data) > limit:
             raise ToolError(f"{path}: it grows while it is read, past {limit} bytes")
         return data
 
-    def write(self, path: str, data: bytes) -> bool:
+    @contextmanager
+    def opened(self, path: str) -> Iterator[BinaryIO]:
+        """Open a file to read it."""
+        with (
+            _explained(path),
+            self._parent(path) as (folder, name),
+            os.fdopen(self._open(path, folder, name), "rb") as file,
+        ):
+            yield file
+
+    def write(self, path: str, data: bytes | BinaryIO) -> bool:
         """Put a file in place, whole or not at all; True when it replaced one.
 
-        Missing folders are made. An existing file keeps its mode.
+        What is given as a file is taken from its beginning, in pieces. Missing folders are made. An
+        existing file keeps its mode.
         """
         with _explained(path), self._parent(path, make=True) as (folder, name):
             mode = self._replaceable(path, folder, name)
@@ -251,7 +263,7 @@ class Workspace:
             raise ToolError(f"{path}: the file has a second name (a hard link) and is not replaced")
         return stat.S_IMODE(found.st_mode) & 0o777
 
-    def _replace(self, folder: int, name: str, data: bytes, mode: int) -> None:
+    def _replace(self, folder: int, name: str, data: bytes | BinaryIO, mode: int) -> None:
         part = self._part(folder, data, mode)
         try:
             os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)
@@ -260,13 +272,17 @@ class Workspace:
             raise
         os.fsync(folder)
 
-    def _part(self, folder: int, data: bytes, mode: int) -> str:
+    def _part(self, folder: int, data: bytes | BinaryIO, mode: int) -> str:
         """Write a file's new content beside it, to the disk; return its name there."""
         part = f".habakkuk-{secrets.token_hex(6)}.part"
         handle = os.open(part, _CREATE, 0o600, dir_fd=folder)
         try:
             with os.fdopen(handle, "wb") as out:
-                out.write(data)
+                if isinstance(data, bytes):
+                    out.write(data)
+                else:
+                    data.seek(0)
+                    shutil.copyfileobj(data, out, _PIECE)
                 out.flush()
                 self._own(handle)
                 os.fchmod(handle, mode)

@@ -45,7 +45,7 @@ class Query(BaseModel):
 
 
 class FileBody(Body):
-    """An image or a PDF inside a message: its bytes in base64, as a data: URI or alone."""
+    """A file inside a message: its bytes in base64, alone or as a data: URI with its type."""
 
     data: str
     name: str | None = Field(default=None, max_length=1000)

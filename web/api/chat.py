@@ -170,6 +170,7 @@ def _send(own: Principal, body: SendBody) -> Sent:
         attended=True,
         approves=own.may(Scope.APPROVE),
         files=tuple(Attached(one.blob, one.mime, one.name, len(one.data)) for one in files),
+        unplaced=bool(files),
     )
     parts = container()
     if files:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import BinaryIO
 from urllib.parse import quote
 
 from flask import Response
@@ -43,6 +44,7 @@ from web.guards import needs
 from web.site import container, note_session, principal
 
 _SHOWN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"})
+_PIECE = 262_144
 api = APIBlueprint(
     "conversations",
     __name__,
@@ -155,14 +157,24 @@ def file(path: FilePath) -> Response:
     shown = attached.mime in _SHOWN
     name = quote(attached.name or "file", safe="")
     place = "inline" if shown else "attachment"
-    return Response(
-        parts.blobs.get(attached.blob),
+    opened = parts.blobs.open(attached.blob)
+    answer = Response(
+        _pieces(opened),
         content_type=attached.mime if shown else "application/octet-stream",
         headers={
             "Content-Disposition": f"{place}; filename*=UTF-8''{name}",
             "Cache-Control": "private, max-age=86400, immutable",
+            "Content-Length": str(attached.size),
         },
     )
+    answer.call_on_close(opened.close)
+    return answer
+
+
+def _pieces(opened: BinaryIO) -> Iterator[bytes]:
+    """Yield a file while it is taken: a slow reader may not hold all of it in memory."""
+    while piece := opened.read(_PIECE):
+        yield piece
 
 
 @api.post("/conversations/<conversation>/retry", responses={202: Sent})

@@ -6,6 +6,7 @@ import mimetypes
 import re
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
 from habakkuk.core.errors import ToolError
 from habakkuk.core.text import clean
@@ -18,6 +19,7 @@ _ENDING = re.compile(r"\.[A-Za-z0-9]{1,10}")
 _LONGEST_STEM = 50
 _DIGEST = 8
 _MOST_TRIES = 20
+_PIECE = 262_144
 
 
 def file_name(name: str, mime: str, digest: str) -> str:
@@ -34,9 +36,9 @@ def file_name(name: str, mime: str, digest: str) -> str:
 
 
 def put(
-    workspace: Path, name: str, data: bytes, before: Callable[[str], None] = lambda _path: None
+    workspace: Path, name: str, source: BinaryIO, before: Callable[[str], None] = lambda _path: None
 ) -> str:
-    """Write a file to the inbox; return its path from the workspace on. Raises ToolError.
+    """Write a file to the inbox and return its path from the workspace on. Raises ToolError.
 
     The same content under the same name is written once. One that was changed there stays.
     `before` is told each path at which it may come to lie, before it does.
@@ -47,7 +49,7 @@ def put(
             path = f"{FOLDER}/{_numbered(name, number)}"
             before(path)
             try:
-                if _is_written(opened, path, data):
+                if _is_written(opened, path, source):
                     return path
             except ToolError as error:
                 # A folder or a link may stand there; what no name mends is told at the end.
@@ -55,14 +57,23 @@ def put(
         raise refused
 
 
-def _is_written(workspace: Workspace, path: str, data: bytes) -> bool:
+def _is_written(workspace: Workspace, path: str, source: BinaryIO) -> bool:
     if workspace.mode(path) is None:
-        workspace.write(path, data)
+        workspace.write(path, source)
         return True
     try:
-        return workspace.read(path, len(data)) == data
+        with workspace.opened(path) as there:
+            return _is_same(there, source)
     except ToolError:
         return False
+
+
+def _is_same(one: BinaryIO, other: BinaryIO) -> bool:
+    other.seek(0)
+    while (piece := one.read(_PIECE)) == other.read(_PIECE):
+        if not piece:
+            return True
+    return False
 
 
 def _numbered(name: str, number: int) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from sqlalchemy import text
 
-from habakkuk.conversations.files import AWAITED
+from habakkuk.conversations.files import AWAITED, UNPLACED
 from habakkuk.conversations.store import outgoing
 from habakkuk.conversations.types import Author, ChatKind, ChatMessage, ChatState, NewChatMessage
 from habakkuk.db.engine import Database, Work
@@ -82,9 +82,9 @@ _REPLACE_BODY = text("""
     WHERE conversation_id = :conversation_id AND seq = :seq AND state = 'queued'
 """)
 _ATTACH = text(f"""
-    UPDATE chat_messages SET data = data - '{AWAITED}' || CAST(:change AS jsonb)
+    UPDATE chat_messages SET data = data - '{AWAITED}' - '{UNPLACED}' || CAST(:change AS jsonb)
     WHERE conversation_id = :conversation_id AND seq = :seq AND state = 'queued'
-      AND data ? '{AWAITED}'
+      AND (data ? '{AWAITED}' OR data ? '{UNPLACED}')
     RETURNING seq
 """)
 # As it reads by now: its writer may have corrected it since.
@@ -189,7 +189,7 @@ def replace_body(work: Work, conversation_id: str, seq: int, body: str) -> None:
 
 
 def attach(work: Work, conversation_id: str, seq: int, change: Mapping[str, Any]) -> bool:
-    """Put what was fetched in the place of what a queued message awaits; False if it does not.
+    """Put what was fetched or placed with a queued message that awaits it; False if none does.
 
     `change` are keys of its data. The conversation row must be locked by `work`.
     """

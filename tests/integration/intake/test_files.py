@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import tracemalloc
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -136,6 +137,20 @@ def test_what_cannot_be_had_is_named_to_both(
     assert room.told(2)[0] == f"I could not take the file big.zip ({why})."
     assert bool(shelf.asked) is fetched
     assert _inbox(room) == {}
+
+
+def test_a_large_file_is_never_held_whole(room: Room, shelf: Shelf) -> None:
+    held = shelf.holds("big.bin", bytes(25 * _MB))
+    room.stack.start()
+    room.heard(room.say("first"))
+    tracemalloc.start()
+    try:
+        room.heard(room.say("look", files=(held,)))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert [len(data) for data in _inbox(room).values()] == [25 * _MB]
+    assert peak < 12 * _MB
 
 
 def test_a_platform_that_stumbles_is_asked_again(room: Room, shelf: Shelf) -> None:

@@ -29,7 +29,7 @@ def test_a_file_of_a_message_reaches_the_transcript_and_the_model(served: Served
     served.stack.start()
     sent = attach(served)
     served.client.get(f"/api/turns/{sent['turn']}", params={"wait": 60})
-    assert blocks(served, sent["session"]) == ["text", "media", "text"]
+    assert blocks(served, sent["session"]) == ["text", "media", "text", "text"]
     assert f"(image a.png, 1 kB: {NOTE})" in served.stack.model.requests[0].text
 
 

@@ -48,6 +48,7 @@ def _page(name: str | None, shown: PageBody | None) -> Response:
         "list": listed.model_dump(mode="json"),
         "page": shown.model_dump(mode="json") if shown else None,
         "agents": list(container().settings.config.agents),
+        "most": container().settings.config.http.max_body_bytes,
         "writes": principal().user.role is not Role.VIEWER and principal().may(Scope.CHAT),
     }
     steps = {turn.id: turn for turn in shown.turns} if shown else {}

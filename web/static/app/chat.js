@@ -13,7 +13,7 @@ import * as state from "./state.js";
 import { get, conversation } from "./api.js";
 import { Thread } from "./thread.js";
 
-function Talk({ agents, writes }) {
+function Talk({ agents, writes, most }) {
   return html`<${Header} />
     <div role="status">
       ${!state.connected.value &&
@@ -21,7 +21,7 @@ function Talk({ agents, writes }) {
     </div>
     <${Thread} />
     ${writes
-      ? html`<${Composer} agents=${agents} />`
+      ? html`<${Composer} agents=${agents} most=${most} />`
       : html`<div class="line">You may read here, not write.</div>`}
     <${Inspector} />`;
 }
@@ -76,7 +76,7 @@ function takeOver() {
   list.replaceChildren();
   talk.replaceChildren();
   render(html`<${List} start=${start} />`, list);
-  render(html`<${Talk} agents=${data.agents} writes=${data.writes} />`, talk);
+  render(html`<${Talk} agents=${data.agents} writes=${data.writes} most=${data.most} />`, talk);
   onChange(learn);
   shell({ onNew: () => attempt(() => actions.show(null)) });
   keys();

@@ -11,7 +11,7 @@ import * as state from "./state.js";
 
 const draftKey = (name) => `draft:${name ?? ""}`;
 
-export function Composer({ agents }) {
+export function Composer({ agents, most }) {
   const box = useRef();
   const [text, setText] = useState("");
   const [editing, setEditing] = useState(null);
@@ -39,7 +39,7 @@ export function Composer({ agents }) {
     else sessionStorage.removeItem(draftKey(name));
   };
   const empty = !text.trim() && !files.length;
-  const add = async (more) => setFiles(await taken(more, files));
+  const add = async (more) => setFiles(await taken(more, files, most));
   const paste = (event) => {
     if (!event.clipboardData.files.length) return;
     event.preventDefault();

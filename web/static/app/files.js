@@ -1,4 +1,4 @@
-// Images and PDFs that go with a message: chosen, pasted or dropped, and shown where it stands.
+// Files that go with a message: chosen, pasted or dropped, and shown where it stands.
 
 import { html, useRef } from "./vendor.js";
 import { conversation } from "./api.js";
@@ -7,30 +7,51 @@ import { tell } from "./notes.js";
 
 const MOST = 20;
 const MOST_BYTES = 25_000_000;
-const TYPES = "image/*,application/pdf";
+// A request's text is a third longer than the bytes in it, and holds the message, too.
+const GROWS = 4 / 3;
+const ROOM = 100_000;
 
-const fits = (file) => file.type.startsWith("image/") || file.type === "application/pdf";
-const isImage = (file) => (file.mime ?? "").startsWith("image/");
+// What a browser shows by itself; anything else stands as its name, and is to be saved.
+const SHOWN = /^image\/(png|jpeg|gif|webp|avif)$/;
+
+const isImage = (file) => SHOWN.test(file.mime ?? "");
+const megabytes = (bytes) => Math.floor(bytes / 1_000_000);
+const are = (files) => `${files.map(({ name }) => name).join(", ")} ${files.length === 1 ? "is" : "are"}`;
 
 function read(file) {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
-    reader.onload = () => resolve({ name: file.name, mime: file.type, data: reader.result });
+    reader.onload = () =>
+      resolve({ name: file.name, mime: file.type, size: file.size, data: reader.result });
     reader.onerror = () => reject(new Error(`${file.name} cannot be read.`));
     reader.readAsDataURL(file);
   });
 }
 
-// What of these files can be sent beside `held`; the others are named.
-export async function taken(files, held) {
-  const wrong = [...files].find((file) => !fits(file));
-  if (wrong) tell(`${wrong.name} is neither an image nor a PDF.`);
-  const large = [...files].find((file) => file.size > MOST_BYTES);
-  if (large) tell(`${large.name} is too large; at most 25 MB can be sent.`);
-  const good = [...files].filter((file) => fits(file) && file.size <= MOST_BYTES);
-  if (held.length + good.length > MOST) tell(`At most ${MOST} files go with one message.`);
+// What of these files can be sent beside `held`, in a request of `most` bytes; the others are named.
+export async function taken(files, held, most) {
+  const room = (most - ROOM) / GROWS;
+  const fitting = [];
+  const large = [];
+  const many = [];
+  const over = [];
+  let left = room - held.reduce((sum, { size }) => sum + size, 0);
+  for (const file of files) {
+    if (file.size > MOST_BYTES) large.push(file);
+    else if (held.length + fitting.length === MOST) many.push(file);
+    else if (file.size > left) over.push(file);
+    else {
+      left -= file.size;
+      fitting.push(file);
+    }
+  }
+  const said = [];
+  if (large.length) said.push(`${are(large)} too large; a file may have 25 MB.`);
+  if (many.length) said.push(`${are(many)} left out; at most ${MOST} files go with one message.`);
+  if (over.length) said.push(`${are(over)} left out; the files of one message may have ${megabytes(room)} MB together.`);
+  if (said.length) tell(said.join(" "));
   try {
-    return [...held, ...(await Promise.all(good.slice(0, MOST - held.length).map(read)))];
+    return [...held, ...(await Promise.all(fitting.map(read)))];
   } catch (error) {
     tell(error.message);
     return held;
@@ -46,7 +67,7 @@ export function Attach({ onFiles }) {
   return html`<button
       type="button"
       class="button bare touch"
-      title="Attach images or PDFs"
+      title="Attach files"
       onClick=${() => input.current.click()}
     >
       <${Icon} name="paperclip" /><span class="unseen">Attach files</span>
@@ -56,7 +77,6 @@ export function Attach({ onFiles }) {
       class="unseen"
       type="file"
       multiple
-      accept=${TYPES}
       tabindex="-1"
       aria-label="Files to attach"
       onChange=${chosen}

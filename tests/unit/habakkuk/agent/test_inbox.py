@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import tempfile
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -37,15 +40,15 @@ def test_a_long_name_still_fits_into_a_file_system() -> None:
 
 
 def test_the_same_file_lies_there_once(tmp_path: Path) -> None:
-    assert inbox.put(tmp_path, "a.txt", b"hello") == "inbox/a.txt"
-    assert inbox.put(tmp_path, "a.txt", b"hello") == "inbox/a.txt"
+    assert inbox.put(tmp_path, "a.txt", io.BytesIO(b"hello")) == "inbox/a.txt"
+    assert inbox.put(tmp_path, "a.txt", io.BytesIO(b"hello")) == "inbox/a.txt"
     assert [path.name for path in (tmp_path / "inbox").iterdir()] == ["a.txt"]
 
 
 def test_what_the_agent_changed_stays_as_it_is(tmp_path: Path) -> None:
-    inbox.put(tmp_path, "a.txt", b"hello")
+    inbox.put(tmp_path, "a.txt", io.BytesIO(b"hello"))
     (tmp_path / "inbox" / "a.txt").write_bytes(b"changed")
-    assert inbox.put(tmp_path, "a.txt", b"hello") == "inbox/a-2.txt"
+    assert inbox.put(tmp_path, "a.txt", io.BytesIO(b"hello")) == "inbox/a-2.txt"
     assert (tmp_path / "inbox" / "a.txt").read_bytes() == b"changed"
 
 
@@ -56,5 +59,20 @@ def test_no_link_of_the_agent_leads_out(tmp_path: Path) -> None:
     workspace.mkdir()
     (workspace / "inbox").symlink_to(outside)
     with pytest.raises(ToolError, match="link"):
-        inbox.put(workspace, "a.txt", b"hello")
+        inbox.put(workspace, "a.txt", io.BytesIO(b"hello"))
     assert list(outside.iterdir()) == []
+
+
+def test_a_large_file_is_never_held_whole(tmp_path: Path) -> None:
+    """Nor when it lies there already, and is compared."""
+    with tempfile.TemporaryFile() as source:
+        source.truncate(25_000_000)
+        tracemalloc.start()
+        try:
+            paths = [inbox.put(tmp_path, "a.bin", source) for _ in range(2)]
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert paths == ["inbox/a.bin"] * 2
+    assert (tmp_path / paths[0]).stat().st_size == 25_000_000
+    assert peak < 4_000_000

@@ -7,7 +7,7 @@ import hashlib
 
 import pytest
 
-from habakkuk.blobs.incoming import MOST_BYTES, incoming
+from habakkuk.blobs.incoming import MOST_BYTES, incoming, incoming_shown
 from habakkuk.core.errors import Invalid
 from tests.fakes.pictures import document, plain, written
 
@@ -42,12 +42,22 @@ def test_base64_alone_is_read_too() -> None:
         ("data:image/png;base64,ab\u00e9=", "no base64"),
         ("data:image/png;base64,AAAA\nAAAA", "no base64"),
         ("data:image/png;base64," + "A" * (2**18 - 2) + "==AAAA", "no base64"),
-        (encoded(b"hello"), "neither an image nor a PDF"),
-        ("", "neither an image nor a PDF"),
     ],
 )
 def test_what_cannot_be_read_says_why(text: str, says: str) -> None:
     with pytest.raises(Invalid, match=says):
+        incoming(text)
+
+
+def test_where_only_models_look_others_are_refused() -> None:
+    with pytest.raises(Invalid, match=r"neither an image nor a PDF$"):
+        incoming_shown(encoded(b"hello", "text/plain"))
+    assert incoming(encoded(b"hello", "text/plain")).mime == "text/plain"
+
+
+@pytest.mark.parametrize("text", ["", "/etc", "aGVsbG8="])
+def test_words_that_happen_to_be_base64_are_no_files(text: str) -> None:
+    with pytest.raises(Invalid, match="send others as data:text/plain;base64"):
         incoming(text)
 
 

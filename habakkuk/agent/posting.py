@@ -7,6 +7,7 @@ is queued with its conversation's other deliveries, before the answer of its tur
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import BinaryIO
 
 from habakkuk.blobs.incoming import MOST_BYTES
 from habakkuk.channels.contract import Feature, Sender
@@ -40,10 +41,10 @@ class Posts:
         self,
         database: Database,
         channels: Channels,
-        put: Callable[[bytes, str], str],
+        put: Callable[[BinaryIO, str], str],
         live: LiveHub,
     ) -> None:
-        """`put` stores bytes of a type and returns their id; `live` tells who looks on."""
+        """`put` stores a file of a type and returns their id; `live` tells who looks on."""
         self._database = database
         self._channels = channels
         self._put = put
@@ -60,10 +61,10 @@ class Posts:
             return Place(takes_files=True, file_limit=adapter.file_limit)
         return Place(takes_files=False, file_limit=MOST_BYTES)
 
-    def store(self, data: bytes, mime: str) -> str:
+    def store(self, source: BinaryIO, mime: str) -> str:
         """Keep a file and return its blob. Raises ToolError."""
         try:
-            return self._put(data, mime)
+            return self._put(source, mime)
         except OSError as error:
             reason = (error.strerror or type(error).__name__).lower()
             raise ToolError(f"the file could not be kept: {reason}") from error

@@ -213,7 +213,7 @@ def _tool_services(container: Container, tools: ToolRegistry, images: Images) ->
 
 def _posts(container: Container) -> Posts:
     blobs, live = container.blobs, container.live
-    return Posts(container.database, container.channels, blobs.put, live)
+    return Posts(container.database, container.channels, blobs.put_file, live)
 
 
 def _router(container: Container, images: Images) -> Router:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 from habakkuk.conversations.types import ChatKind
 
@@ -35,8 +35,8 @@ class PostDesk(Protocol):
         """Return the chat of a turn. Raises ToolError where there is none."""
         ...
 
-    def store(self, data: bytes, mime: str) -> str:
-        """Keep a file and return its blob. Raises ToolError."""
+    def store(self, source: BinaryIO, mime: str) -> str:
+        """Keep all of a file and return its blob. Raises ToolError."""
         ...
 
     def post(self, turn_id: str, call_id: str, post: Post) -> None:

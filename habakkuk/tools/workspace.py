@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import io
 import os
 import secrets
 import shutil
@@ -22,6 +23,7 @@ from typing import BinaryIO
 from habakkuk.core.agent_user import AgentUser, find_agent_user
 from habakkuk.core.errors import ToolError
 from habakkuk.core.interrupt import Interrupt
+from habakkuk.tools.kinds import expect_file
 from habakkuk.tools.paths import inside
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -35,14 +37,6 @@ _PIECE = 1_000_000
 _READ_AT_ONCE = "that can be read at once; look at a part of it with exec"
 # Looks at what was opened; raises ToolError.
 Check = Callable[[os.stat_result], None]
-_KINDS = {
-    stat.S_IFLNK: "a symbolic link, and links are not followed",
-    stat.S_IFDIR: "a folder",
-    stat.S_IFIFO: "a pipe",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-}
 
 
 @dataclass(frozen=True)
@@ -97,17 +91,32 @@ class Workspace:
 
         `check` is shown what was opened, before a byte of it is read, and raises ToolError.
         """
+        kept = io.BytesIO()
+        self.copy(path, kept, limit, over, check)
+        return kept.getvalue()
+
+    def copy(
+        self,
+        path: str,
+        into: BinaryIO,
+        limit: int,
+        over: str = _READ_AT_ONCE,
+        check: Check | None = None,
+    ) -> int:
+        """Copy a file in pieces, as far as `read` would read it; return how many bytes it has."""
+        copied = 0
         with self.opened(path) as file:
             found = os.fstat(file.fileno())
             if check is not None:
                 check(found)
-            size = found.st_size
-            if size > limit:
-                raise ToolError(f"{path}: {size} bytes, more than the {limit} {over}")
-            data = file.read(limit + 1)
-        if len(data) > limit:
-            raise ToolError(f"{path}: it grows while it is read, past {limit} bytes")
-        return data
+            if found.st_size > limit:
+                raise ToolError(f"{path}: {found.st_size} bytes, more than the {limit} {over}")
+            while piece := file.read(min(_PIECE, limit + 1 - copied)):
+                copied += len(piece)
+                if copied > limit:
+                    raise ToolError(f"{path}: it grows while it is read, past {limit} bytes")
+                into.write(piece)
+        return copied
 
     @contextmanager
     def opened(self, path: str) -> Iterator[BinaryIO]:
@@ -139,7 +148,7 @@ class Workspace:
                 found = os.stat(name, dir_fd=folder, follow_symlinks=False)
             except FileNotFoundError:
                 return None
-            _expect_file(path, found)
+            expect_file(path, found)
             self._expect_own(path, found)
             return stat.S_IMODE(found.st_mode) & 0o777
 
@@ -236,11 +245,11 @@ class Workspace:
 
     def _open(self, path: str, folder: int, name: str) -> int:
         # Looked at before it is opened: opening a device can already do something.
-        _expect_file(path, os.stat(name, dir_fd=folder, follow_symlinks=False))
+        expect_file(path, os.stat(name, dir_fd=folder, follow_symlinks=False))
         handle = os.open(name, _READ, dir_fd=folder)
         try:
             found = os.fstat(handle)
-            _expect_file(path, found)
+            expect_file(path, found)
             self._expect_own(path, found)
         except BaseException:
             os.close(handle)
@@ -258,7 +267,7 @@ class Workspace:
             found = os.stat(name, dir_fd=folder, follow_symlinks=False)
         except FileNotFoundError:
             return None
-        _expect_file(path, found)
+        expect_file(path, found)
         if found.st_nlink > 1:
             raise ToolError(f"{path}: the file has a second name (a hard link) and is not replaced")
         return stat.S_IMODE(found.st_mode) & 0o777
@@ -361,12 +370,6 @@ def _step(path: str, folder: int, name: str) -> int:
                 f"{path}: {name!r} is a symbolic link or no folder, and links are not followed"
             ) from error
         raise
-
-
-def _expect_file(path: str, found: os.stat_result) -> None:
-    if not stat.S_ISREG(found.st_mode):
-        kind = _KINDS.get(stat.S_IFMT(found.st_mode), "no ordinary file")
-        raise ToolError(f"{path}: this is {kind}")
 
 
 def _locked(folder: int) -> bool:

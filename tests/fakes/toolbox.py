@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from habakkuk.conversations.todo import TodoList
 from habakkuk.core.errors import NotFound, ToolError
@@ -60,8 +60,9 @@ class MemoryPosts:
     def place(self, turn_id: str) -> Place:
         return self.chat
 
-    def store(self, data: bytes, mime: str) -> str:
-        return self.blobs.put(data, mime)
+    def store(self, source: BinaryIO, mime: str) -> str:
+        source.seek(0)
+        return self.blobs.put(source.read(), mime)
 
     def post(self, turn_id: str, call_id: str, post: Post) -> None:
         self.said.setdefault(call_id, post)

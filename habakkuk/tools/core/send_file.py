@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import mimetypes
+import tempfile
 from dataclasses import asdict
 from pathlib import Path, PurePosixPath
-from typing import Annotated
+from typing import Annotated, BinaryIO
 
 from pydantic import Field, StringConstraints
 
+from habakkuk.blobs.incoming import HEAD_BYTES
 from habakkuk.conversations.files import FILES, Attached
 from habakkuk.conversations.types import ChatKind
 from habakkuk.core.errors import ToolError
@@ -74,22 +76,25 @@ def send_file(args: SendFileArgs, context: ToolContext) -> ToolOutput:
     if desk is None:
         raise ToolError(_NOWHERE)
     place = desk.place(context.turn_id)
-    data = _read(args, context, place)
-    mime = sniff(data) or _guessed(args.path)
     name = shorten(clean(PurePosixPath(args.path).name), _LONGEST_NAME) or "file"
-    file = Attached(desk.store(data, mime), mime, name, len(data), clean(args.path))
+    # A copy: the agent's commands may change the file while it is stored.
+    with tempfile.TemporaryFile() as kept:
+        size = _copy(args, context, place, kept)
+        kept.seek(0)
+        mime = sniff(kept.read(HEAD_BYTES)) or _guessed(args.path)
+        file = Attached(desk.store(kept, mime), mime, name, size, clean(args.path))
     said = Post(ChatKind.FILE, clean(args.caption), {FILES: [asdict(file)]})
     desk.post(context.turn_id, context.call_id, said)
     told = _TOLD if place.takes_files else _TOLD_LINE
-    return ToolOutput(told.format(name=name, size=size_text(len(data)), path=args.path))
+    return ToolOutput(told.format(name=name, size=size_text(size), path=args.path))
 
 
-def _read(args: SendFileArgs, context: ToolContext, place: Place) -> bytes:
+def _copy(args: SendFileArgs, context: ToolContext, place: Place, kept: BinaryIO) -> int:
     limit = Limit(place.file_limit, _TOO_LARGE)
     if _free(args, context.workspace):
         with open_workspace(context.workspace) as workspace:
-            return workspace.read(args.path, limit.size, limit.over)
-    return read_elsewhere(args.path, limit, context.services.commands, context.agent)
+            return workspace.copy(args.path, kept, limit.size, limit.over)
+    return kept.write(read_elsewhere(args.path, limit, context.services.commands, context.agent))
 
 
 def _guessed(path: str) -> str:

@@ -81,16 +81,18 @@ class Arrivals:
 
     def _settle(self, context: JobContext, turn: Turn, said: Said, bounds: Bounds) -> None:
         mark = partial(self._mark, context, turn) if said.outside else _no_mark
-        found: list[Attached | str] = list(said.files)
+        placed: Sequence[Attached | str] = said.files
         if said.unplaced:
-            found = [self._placed(turn, one, mark) for one in said.files]
-        found += [self._got(turn, one, bounds, mark) for one in said.awaited]
-        files = [asdict(one) for one in found if isinstance(one, Attached)]
-        lost = [one for one in found if isinstance(one, str)]
+            placed = [self._placed(turn, one, mark) for one in said.files]
+        got = [self._got(turn, one, bounds, mark) for one in said.awaited]
+        # What found no place stays with its message, where its sender can have it back.
+        pairs = [*zip(placed, said.files, strict=True), *((one, None) for one in got)]
+        kept = [one if isinstance(one, Attached) else sent for one, sent in pairs]
+        files = [asdict(one) for one in kept if one is not None]
+        lost = [one for one, _ in pairs if isinstance(one, str)]
         context.failpoints.hit("files.fetch.after")
         change: dict[str, Any] = {}
-        # What found no place stays with its message, where people see it.
-        if files or said.unplaced:
+        if files:
             change[FILES] = files
         if unread := [*said.unread, *lost]:
             change[UNREAD] = unread

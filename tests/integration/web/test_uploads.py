@@ -110,6 +110,8 @@ def test_one_that_finds_no_place_is_named_to_both(served: Served) -> None:
     assert "[With this came the file june.csv (" in served.stack.model.requests[0].text
     said = [one["text"] for one in served.client.get("/api/chat/c").json()["messages"]]
     assert any(one.startswith("I could not take the file june.csv (") for one in said)
+    # The person can have it back.
+    assert [one["name"] for one in row(served, sent)["data"]["files"]] == ["june.csv"]
 
 
 def test_a_message_asked_again_before_its_file_was_placed_places_it(served: Served) -> None:

@@ -336,7 +336,8 @@ class Gateway:
             outside=words.outside or inbound.outside,
             session_id=session,
         )
-        asked = replace(rows.acceptance(message, self._config), answers=False)
+        agents = [context.conversation.agent]
+        asked = replace(rows.acceptance(message, self._config), answers=False, agents=agents)
         accepted = acceptance.accept_in(work, asked)
         if accepted is None:
             return self._repeated(work, inbound)

@@ -86,10 +86,14 @@ class CommandContext:
 
 @dataclass(frozen=True)
 class Words:
-    """What is said to the agent in a command's place; `session_id` is where, if not here."""
+    """What is said to the agent in a command's place; `session_id` is where, if not here.
+
+    `alone`: as a turn of its own, which begins at once where it can and no other message joins.
+    """
 
     text: str
     session_id: str | None = None
+    alone: bool = True
     files: tuple[Attached, ...] = ()
     awaited: tuple[Awaited, ...] = ()
     unplaced: bool = False

@@ -19,7 +19,7 @@ def _steered(context: CommandContext) -> store.Begun | None:
 
 def _instead(context: CommandContext, text: str) -> Words | None:
     """Where there is nothing to guide, it is an ordinary message."""
-    return Words(text) if text and _steered(context) is None else None
+    return Words(text, alone=False) if text and _steered(context) is None else None
 
 
 @command("steer", usage="<text>", words=_instead)

@@ -335,6 +335,7 @@ class Gateway:
             unplaced=words.unplaced,
             outside=words.outside or inbound.outside,
             session_id=session,
+            joinable=inbound.joinable and not words.alone,
         )
         agents = [context.conversation.agent]
         asked = replace(rows.acceptance(message, self._config), answers=False, agents=agents)

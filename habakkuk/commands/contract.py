@@ -97,6 +97,7 @@ class Words:
     files: tuple[Attached, ...] = ()
     awaited: tuple[Awaited, ...] = ()
     unplaced: bool = False
+    unread: tuple[str, ...] = ()
     outside: bool = False
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from habakkuk.commands.contract import CommandContext, Words, command
 from habakkuk.conversations.files import UNPLACED, awaited_of, files_of
 from habakkuk.conversations.store import chat, turns
-from habakkuk.conversations.types import OUTSIDE, Author
+from habakkuk.conversations.types import OUTSIDE, UNREAD
 
 
 def _again(context: CommandContext, _arguments: str) -> Words | None:
-    """Say the last message of a person again, when nothing is being answered."""
+    """Say the sender's last message again, when nothing is being answered."""
     conversation = context.conversation
     if _busy(context):
         return None
-    last = chat.last_of_in(context.work, conversation.id, Author.USER)
+    last = chat.last_said_by(context.work, conversation.id, context.user.id)
     if last is None:
         return None
     return Words(
@@ -21,6 +21,7 @@ def _again(context: CommandContext, _arguments: str) -> Words | None:
         files=files_of(last.data),
         awaited=awaited_of(last.data),
         unplaced=bool(last.data.get(UNPLACED)),
+        unread=tuple(last.data.get(UNREAD, ())),
         outside=bool(last.data.get(OUTSIDE)),
     )
 
@@ -30,7 +31,7 @@ def retry(context: CommandContext, _arguments: str) -> str:
     """Ask your last message again, as a turn of its own."""
     if _busy(context):
         return "Something is being answered here; /stop it first, or wait for its end."
-    return "There is no message to ask again."
+    return "There is no message of yours to ask again."
 
 
 def _busy(context: CommandContext) -> bool:

@@ -6,7 +6,15 @@ from habakkuk.accounts.types import Principal
 from habakkuk.conversations.files import UNPLACED, awaited_of, files_of
 from habakkuk.conversations.service import Conversations
 from habakkuk.conversations.store import addresses, chat, turns
-from habakkuk.conversations.types import OUTSIDE, Address, Author, ChatKind, ChatState, Conversation
+from habakkuk.conversations.types import (
+    OUTSIDE,
+    UNREAD,
+    Address,
+    Author,
+    ChatKind,
+    ChatState,
+    Conversation,
+)
 from habakkuk.core.errors import Conflict, Invalid, NotFound
 from habakkuk.core.ids import derive
 from habakkuk.core.text import clean
@@ -54,7 +62,7 @@ class Amendments:
         self._live.queue_changed(found.session_id)
 
     def retry(self, principal: Principal, address: Address) -> Admitted:
-        """Admit the person's last message once more, as a turn of its own.
+        """Admit the conversation's last message once more, as a turn of its own of the person.
 
         Asked twice of the same state it is one turn. Raises NotFound, Invalid when there is
         nothing to ask again and Conflict while something is being answered.
@@ -62,7 +70,7 @@ class Amendments:
         found = self._conversations.find(principal, address)
         if turns.answers(self._database, found.session_id):
             raise Conflict(_BUSY)
-        last = chat.last_of(self._database, found.id, Author.USER)
+        last = chat.last_said(self._database, found.id)
         if last is None:
             raise Invalid(_NOTHING)
         once = derive("retry", found.id, str(found.next_seq))
@@ -76,6 +84,7 @@ class Amendments:
             files=files_of(last.data),
             awaited=awaited_of(last.data),
             unplaced=bool(last.data.get(UNPLACED)),
+            unread=tuple(last.data.get(UNREAD, ())),
             outside=bool(last.data.get(OUTSIDE)),
         )
         return self._gateway.admit(inbound)

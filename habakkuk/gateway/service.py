@@ -242,7 +242,7 @@ class Gateway:
             raise Invalid(_EMPTY)
 
     def _check(self, inbound: Inbound) -> None:
-        self.check_text(inbound.text, files=inbound.file_count)
+        self.check_text(inbound.text, files=inbound.file_count + len(inbound.unread))
         if inbound.file_count > MOST_FILES:
             raise Invalid(f"a message has at most {MOST_FILES} files")
         if inbound.agent is not None and inbound.agent not in self._config.agents:
@@ -333,6 +333,7 @@ class Gateway:
             files=words.files,
             awaited=words.awaited,
             unplaced=words.unplaced,
+            unread=words.unread,
             outside=words.outside or inbound.outside,
             session_id=session,
             joinable=inbound.joinable and not words.alone,

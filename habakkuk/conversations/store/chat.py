@@ -88,12 +88,13 @@ _ATTACH = text(f"""
     RETURNING seq
 """)
 # As it reads by now: its writer may have corrected it since.
-_LAST_OF = text("""
+_LAST_SAID = text("""
     SELECT conversation_id, seq, author, kind, coalesce(data ->> 'corrected', body) AS body, data,
            state, turn_id, created
     FROM chat_messages
-    WHERE conversation_id = :conversation_id AND author = :author AND kind = 'message'
-      AND state <> 'withdrawn' ORDER BY seq DESC LIMIT 1
+    WHERE conversation_id = :conversation_id AND author = 'user' AND kind = 'message'
+      AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
+      AND state <> 'withdrawn' AND NOT data ? 'removed' ORDER BY seq DESC LIMIT 1
 """)
 # The newest are enough: what waits stands at the end.
 _UNTAKEN = text(f"""
@@ -204,15 +205,15 @@ def said_to(database: Database, conversation_id: str, turn_id: str) -> str:
     return rows[0].body if rows else ""
 
 
-def last_of(database: Database, conversation_id: str, author: Author) -> ChatMessage | None:
-    """Return the newest message of one author that still stands; commands are none."""
-    rows = database.run(_LAST_OF, conversation_id=conversation_id, author=author)
+def last_said(database: Database, conversation_id: str) -> ChatMessage | None:
+    """Return the newest message of anybody that still stands; commands are none."""
+    rows = database.run(_LAST_SAID, conversation_id=conversation_id, user_id=None)
     return _message(rows[0]) if rows else None
 
 
-def last_of_in(work: Work, conversation_id: str, author: Author) -> ChatMessage | None:
-    """Return the same inside a transaction."""
-    row = work.execute(_LAST_OF, conversation_id=conversation_id, author=author).first()
+def last_said_by(work: Work, conversation_id: str, user_id: str) -> ChatMessage | None:
+    """Return the newest of one person, inside a transaction."""
+    row = work.execute(_LAST_SAID, conversation_id=conversation_id, user_id=user_id).first()
     return _message(row) if row else None
 
 

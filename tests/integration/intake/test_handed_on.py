@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from habakkuk.channels.messages import Removal, Source
 from habakkuk.channels.webhook.adapter import WebhookAdapter
 from tests.integration.intake.conftest import Rooms
 
@@ -37,3 +38,35 @@ def test_they_are_turns_of_their_own(
     assert room.say("two").turn_id != own.turn_id
     (job,) = (row for row in room.rows("jobs") if row.id == own.turn_id)
     assert job.run_at <= job.created
+
+
+def test_in_a_group_each_asks_their_own_message_again(rooms: Rooms) -> None:
+    """What others and programs wrote is not said in the sender's name, with their rights."""
+    room = rooms()
+    room.stack.start()
+    room.heard(room.say("mine", group=True))
+    room.heard(room.say("theirs", "bob", group=True))
+    room.heard(room.say("beep", "robot", source=Source.BOT, group=True))
+    assert room.heard(room.say("/retry", group=True)).endswith("[alice]\nmine")
+
+
+def test_what_its_writer_deleted_is_not_asked_again(rooms: Rooms) -> None:
+    room = rooms()
+    room.stack.start()
+    room.heard(room.say("first"))
+    second = room.say("second")
+    room.heard(second)
+    room.take(Removal(second.id, "room", "alice"))
+    assert room.heard(room.say("/retry")).endswith("first")
+
+
+def test_what_could_not_be_seen_is_named_when_it_is_asked_again(rooms: Rooms) -> None:
+    """A file without a word that could not be had would be an empty message."""
+    room = rooms()
+    room.stack.start()
+    room.heard(room.say("look", unread=("a voice message",)))
+    room.run("UPDATE chat_messages SET body = '' WHERE author = 'user'")
+    again = room.say("/retry")
+    assert room.heard(again).endswith(
+        "[With this came a voice message, which you cannot see. Say so where it matters.]\n"
+    )

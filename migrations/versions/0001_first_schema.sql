@@ -196,7 +196,7 @@ CREATE TABLE conversations (
     session_id TEXT NOT NULL,
     next_seq BIGINT DEFAULT '1' NOT NULL,
     question TEXT,
-    steered TEXT,
+    steered TEXT[],
     title TEXT,
     archived BOOLEAN DEFAULT 'false' NOT NULL,
     chosen BOOLEAN DEFAULT 'false' NOT NULL,

@@ -1,7 +1,7 @@
 """SQL of guidance and pauses.
 
 Guidance is a queued row of the chat that belongs to a turn that has begun; the conversation names
-that turn, so that it cannot end past what it has not read. A pause is an open wait of the turn.
+each such turn, so that none can end past what it has not read. A pause is an open wait of the turn.
 Both are written before anything is signalled: nothing is ever inferred from a broken call.
 """
 
@@ -30,7 +30,14 @@ _BEGUN = text("""
       AND j.state IN ('pending', 'running', 'waiting') AND NOT j.cancel_requested
     ORDER BY j.seq
 """)
-_STEER = text("UPDATE conversations SET steered = :turn_id WHERE id = :conversation_id")
+# Several may run: what /new or /fork left behind, and what was asked beside. The ended ones go.
+_STEER = text("""
+    UPDATE conversations c SET steered = array_append(
+        ARRAY(SELECT t.id FROM turns t
+              WHERE t.id = ANY(c.steered) AND t.id <> :turn_id AND t.ended IS NULL),
+        CAST(:turn_id AS text))
+    WHERE c.id = :conversation_id
+""")
 # After a guard. Rows that somebody takes back at this moment are left out by their state.
 _NEWS = text("""
     WITH taken AS (
@@ -50,7 +57,8 @@ _PAUSED = text("""
     SELECT 1 FROM waits WHERE job_id = :turn_id AND kind = 'pause' AND resolved_at IS NULL
 """)
 _STEERED = text("""
-    UPDATE conversations SET steered = NULL WHERE id = :conversation_id AND steered = :turn_id
+    UPDATE conversations SET steered = nullif(array_remove(steered, :turn_id), '{}')
+    WHERE id = :conversation_id AND :turn_id = ANY(steered)
 """)
 _LEFT = text("""
     SELECT min(seq) AS seq FROM chat_messages

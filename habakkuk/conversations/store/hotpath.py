@@ -68,7 +68,8 @@ _TOLD = text("UPDATE sessions SET corrections = NULL WHERE id = :session_id")
 _ENDED = """
     WITH conv AS MATERIALIZED (
         SELECT id, next_seq FROM conversations
-        WHERE id = :conversation_id AND steered IS DISTINCT FROM :turn_id FOR NO KEY UPDATE
+        WHERE id = :conversation_id AND (steered IS NULL OR :turn_id <> ALL(steered))
+        FOR NO KEY UPDATE
     ), job AS (
         UPDATE jobs j SET state = :state, error = :error, finished = clock_timestamp(),
                result = jsonb_build_object('reply_seq', conv.next_seq),

@@ -7,12 +7,14 @@ from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import (
+    ARRAY,
     REAL,
     BigInteger,
     CheckConstraint,
     ForeignKey,
     Index,
     Numeric,
+    Text,
     UniqueConstraint,
     func,
     text,
@@ -25,8 +27,8 @@ from habakkuk.db.models.base import Base, Big, Created, Key
 class Conversation(Base):
     """An address. Its row is the lock of admission; `next_seq` numbers its chat messages.
 
-    `question` is the wait that its next message may answer, `steered` the turn for which guidance
-    came; both may have ended by now. `chosen`: a person chose its agent.
+    `question` is the wait that its next message may answer, `steered` the turns for which guidance
+    came; all may have ended by now. `chosen`: a person chose its agent.
     """
 
     __tablename__ = "conversations"
@@ -43,7 +45,7 @@ class Conversation(Base):
     session_id: Mapped[str]
     next_seq: Mapped[Big] = mapped_column(server_default="1")
     question: Mapped[str | None]
-    steered: Mapped[str | None]
+    steered: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
     title: Mapped[str | None]
     archived: Mapped[bool] = mapped_column(server_default="false")
     chosen: Mapped[bool] = mapped_column(server_default="false")

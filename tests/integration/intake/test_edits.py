@@ -43,6 +43,25 @@ def test_while_its_turn_runs_it_is_guidance_once(room: Room) -> None:
     assert (guidance.turn_id, guidance.state) == (received.turn_id, "taken")
 
 
+def test_each_of_two_turns_reads_what_was_changed_for_it(room: Room) -> None:
+    """One that /new left behind does not end past its own for what came for the other."""
+    room.stack.start()
+    first = room.say("one [[wait 3]]")
+    until(lambda: len(room.stack.model.requests) == 1)
+    room.say("/new")
+    second = room.say("two [[wait 3]]")
+    until(lambda: len(room.stack.model.requests) == 2)
+    room.edit(first, "uno")
+    room.edit(second, "due")
+    room.heard(first)
+    room.heard(second)
+    until(lambda: all(turn.ended is not None for turn in room.rows("turns")))
+    guidance = [row for row in room.rows("chat_messages") if row.kind == "steer"]
+    assert [row.state for row in guidance] == ["taken"] * 2
+    assert len(room.rows("turns")) == 4
+    assert [row.steered for row in room.rows("conversations")] == [None]
+
+
 def test_after_the_answer_nothing_runs_and_the_next_turn_knows(room: Room) -> None:
     room.stack.start()
     first = room.say("first")

@@ -32,7 +32,7 @@ def begin(run: TurnRun, work: Work, taken: Taken) -> list[StoredMessage] | None:
     a crash finds the message in the transcript. Returns what it writes.
     """
     turn, context = run.turn, run.context
-    if any(said.outside for said in taken.messages):
+    if taken.corrected_outside or any(said.outside for said in taken.messages):
         turns.taint(work, turn.id)
     if not taken.messages:
         turns.end(work, turn.id, Outcome.WITHDRAWN, None)

@@ -65,9 +65,10 @@ class CommandContext:
     """What a command runs with: an open transaction that holds the conversation's lock.
 
     `session_named`: the sender asked for this session, whichever is the conversation's current one.
-    `target` is where answers go outside. `heard` tells the hooks, after the commit, of words for an
-    agent that the command passes on: which turn they are for, and what they are. `prepared` is what
-    was made beforehand; None where the conversation is a new one.
+    `target` is where answers go outside; `outside`: strangers' words may stand in the message.
+    `heard` tells the hooks, after the commit, of words for an agent that the command passes on:
+    which turn they are for, and what they are. `prepared` is what was made beforehand; None where
+    the conversation is a new one.
     """
 
     work: Work
@@ -82,6 +83,7 @@ class CommandContext:
     prepared: Prepared | None
     session_named: bool = False
     target: Target | None = None
+    outside: bool = False
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from habakkuk.agent.steering import store
-from habakkuk.agent.steering.guidance import guide
+from habakkuk.agent.steering.guidance import Guidance, guide
 from habakkuk.commands.contract import CommandContext, Words, command
 from habakkuk.commands.reach import within_reach
+from habakkuk.conversations.types import OUTSIDE
 
 
 def _steered(context: CommandContext) -> store.Begun | None:
@@ -28,6 +29,8 @@ def steer(context: CommandContext, text: str) -> str:
     turn, conversation = _steered(context), context.conversation
     if not text or turn is None:
         return "Write what the agent shall know after /steer."
-    guide(context.work, conversation.id, turn.id, context.user.id, text)
+    # Left unread it becomes a turn of its own, which is as foreign.
+    data = {OUTSIDE: True} if context.outside else {}
+    guide(context.work, conversation.id, turn.id, Guidance(text, context.user.id, data))
     context.heard(turn.id, text)
     return "The agent reads it with its next step, or right after this answer."

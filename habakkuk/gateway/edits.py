@@ -11,11 +11,11 @@ from functools import partial
 
 from habakkuk.accounts.service import Accounts
 from habakkuk.agent.steering import store as steering
-from habakkuk.agent.steering.guidance import guide
+from habakkuk.agent.steering.guidance import Guidance, guide
 from habakkuk.channels.messages import Edit
 from habakkuk.channels.registry import Line
 from habakkuk.conversations.store import addresses, chat
-from habakkuk.conversations.types import ChatState
+from habakkuk.conversations.types import BOT, OUTSIDE, ChatState
 from habakkuk.core.text import clean
 from habakkuk.db.engine import Database, Work
 from habakkuk.events.hub import LiveHub
@@ -88,8 +88,10 @@ class Edits:
         corrections.note(work, conversation, sent.seq, wanted)
         running = {turn.id for turn in steering.begun(work, conversation)}
         if sent.turn_id in running and sent.user_id is not None:
-            said = _GUIDANCE.format(text=wanted)
-            guide(work, conversation, str(sent.turn_id), sent.user_id, said)
+            # It is a program's word, or holds strangers', as the message is and does.
+            data = {name: sent.data[name] for name in (BOT, OUTSIDE) if name in sent.data}
+            added = Guidance(_GUIDANCE.format(text=wanted), sent.user_id, data)
+            guide(work, conversation, str(sent.turn_id), added)
         else:
             corrections.keep(work, sent.session_id, sent.seq, wanted)
         return Edited.DONE

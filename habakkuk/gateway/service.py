@@ -372,4 +372,5 @@ class Gateway:
             call.prepared,
             inbound.session_id is not None,
             inbound.target,
+            inbound.outside,
         )

@@ -47,6 +47,11 @@ _TAKE = text("""
     )
     SELECT turn.*, held.id IS NOT NULL AS begins, taken.seq, taken.body, taken.data,
            taken.created AS said,
+           turn.corrections IS NOT NULL AND EXISTS (
+               SELECT 1 FROM jsonb_object_keys(turn.corrections) AS k(seq)
+               JOIN chat_messages o ON o.conversation_id = turn.conversation_id
+                                   AND o.seq = CAST(k.seq AS bigint)
+               WHERE o.data ? 'outside') AS corrected_outside,
            coalesce((SELECT max(seq) FROM messages WHERE session_id = turn.session_id), 0)
            AS length,
            coalesce((SELECT max(seq) FROM compactions WHERE session_id = turn.session_id), 0)
@@ -129,7 +134,7 @@ class Taken:
     or ended before, or the lease is lost. `length` is how many messages the transcript has,
     `model`, `effort` and `personality` are what was chosen for the session; `compactions` counts
     its records, `todo` is its task list, `corrections` are texts of which the model has not been
-    told.
+    told; `corrected_outside`: strangers' words may stand in one.
     """
 
     turn: Turn
@@ -143,6 +148,7 @@ class Taken:
     todo: dict[str, Any] | None = None
     corrections: Sequence[str] = ()
     personality: str | None = None
+    corrected_outside: bool = False
 
 
 @dataclass(frozen=True)
@@ -173,6 +179,7 @@ def take(work: Work, turn_id: str, fence: int) -> Taken | None:
     prompt, length = row.system_prompt, row.length
     corrections = list((row.corrections or {}).values())
     kept: Any = row.model, row.effort, row.compactions, row.todo, corrections, row.personality
+    kept += (row.corrected_outside,)
     return Taken(turn, prompt, row.begins, said, length, *kept)
 
 

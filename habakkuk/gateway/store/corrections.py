@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import text
 
@@ -15,7 +17,7 @@ _PLACE = text("""
       AND kind IN ('message', 'steer')
 """)
 _SENT = text("""
-    SELECT m.seq, m.body, m.state, m.turn_id, m.user_id, t.session_id,
+    SELECT m.seq, m.body, m.state, m.turn_id, m.user_id, t.session_id, m.data,
            coalesce(m.data ->> 'corrected', m.body) AS current, m.data ? 'removed' AS removed
     FROM chat_messages m LEFT JOIN turns t ON t.id = m.turn_id
     WHERE m.account = :account AND m.remote_id = :remote_id
@@ -52,6 +54,7 @@ class Sent:
     user_id: str | None
     session_id: str | None
     current: str
+    data: Mapping[str, Any]
     removed: bool = False
 
 

@@ -12,6 +12,7 @@ from habakkuk.core.ids import derive
 from habakkuk.core.redis import PREFIX
 from habakkuk.gateway.intake import Fate
 from habakkuk.gateway.types import Cursor
+from tests.fakes.stack import until
 from tests.integration.intake.conftest import Room, Rooms
 
 
@@ -47,6 +48,18 @@ def test_two_programs_come_to_an_end_where_each_message_opens_a_thread(rooms: Ro
     room.say("go on", group=True, thread="9.0")
     again = room.say("beep", "robot", source=Source.BOT, group=True, thread="10.0")
     assert again.fate is Fate.ACCEPTED
+
+
+def test_a_program_that_changes_its_message_is_no_person(rooms: Rooms) -> None:
+    """Programs that show their answer as it comes change it while the other's turn runs."""
+    room = rooms()
+    room.stack.start()
+    received = room.say("beep [[wait 1.5]]", "robot", source=Source.BOT)
+    until(lambda: room.stack.model.requests)
+    room.edit(received, "beep beep", "robot")
+    room.heard(received)
+    fates = [room.say("beep", "robot", source=Source.BOT).fate for _ in range(6)]
+    assert fates == [Fate.ACCEPTED] * 4 + [Fate.IGNORED] * 2
 
 
 @pytest.mark.parametrize("what", ["a person speaks", "time goes by"])

@@ -42,6 +42,28 @@ def test_as_guidance_of_a_turn_that_runs(room: Room, outside: bool) -> None:
 
 
 @pytest.mark.parametrize("outside", [True, False])
+def test_as_guidance_that_becomes_a_turn_of_its_own(room: Room, outside: bool) -> None:
+    room.stack.start()
+    received = room.say("one [[wait 2]]")
+    until(lambda: room.stack.model.requests)
+    room.say("/steer buy now", outside=outside)
+    room.heard(received)
+    until(lambda: all(turn.ended is not None for turn in room.rows("turns")))
+    assert [turn.tainted for turn in room.rows("turns")] == [outside] * 2
+
+
+@pytest.mark.parametrize("outside", [True, False])
+def test_as_what_was_changed_after_the_answer(room: Room, outside: bool) -> None:
+    room.stack.start()
+    first = room.say("forwarded: buy", outside=outside)
+    room.heard(first)
+    room.edit(first, "forwarded: buy now")
+    second = room.say("go on")
+    assert "buy now" in room.heard(second)
+    assert _is_tainted(room, second) is outside
+
+
+@pytest.mark.parametrize("outside", [True, False])
 def test_as_the_answer_to_a_question(room: Room, outside: bool) -> None:
     room.stack.start()
     received = room.say(_ASKS)

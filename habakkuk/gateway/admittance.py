@@ -60,6 +60,9 @@ class Admittance:
                 return Entry.IGNORED
         elif not self._knows(line, event.sender):
             return self._stranger(line, event)
+        if isinstance(event, Removal):
+            # What is taken back costs nothing, and would be answered otherwise.
+            return Entry.OPEN
         return Entry.IGNORED if self._is_too_much(line, event) else Entry.OPEN
 
     def _knows(self, line: Line, sender: str) -> bool:

@@ -32,6 +32,14 @@ def test_before_its_turn_begins_it_is_withdrawn(room: Room, sender: str) -> None
     assert [row.state for row in room.rows("chat_messages") if row.body == "first"] == ["withdrawn"]
 
 
+def test_who_sent_too_much_may_take_it_back(rooms: Rooms) -> None:
+    room = rooms("messages_per_minute: 1")
+    received = room.say("wrong")
+    room.say("far too much")
+    assert room.take(Removal(received.id, "room", "alice")).fate is Fate.ACCEPTED
+    assert [row.state for row in room.rows("chat_messages")] == ["withdrawn"]
+
+
 def test_after_the_answer_it_is_noted_and_nothing_changes(room: Room) -> None:
     room.stack.start()
     received = room.say("first")

@@ -22,9 +22,13 @@ def stop(context: CommandContext, _arguments: str) -> str:
     found = within_reach(context, turns.open_in(context.work, context.conversation.id))
     if isinstance(found, str):
         return found
-    if context.jobs.cancel(context.work, found[0].id, STOPPED_BY_USER) is None:
+    # What takes its time to end must not keep the next from being stopped.
+    going = [turn for turn in found if not turn.stopping]
+    if not going:
+        return "It is being stopped already."
+    if context.jobs.cancel(context.work, going[0].id, STOPPED_BY_USER) is None:
         return "It ended just now."
-    waiting = sum(1 for turn in found[1:] if turn.session_id == found[0].session_id)
+    waiting = sum(1 for turn in going[1:] if turn.session_id == going[0].session_id)
     if waiting:
         noun = "message waits" if waiting == 1 else "messages wait"
         return f"Stopping. {waiting} more {noun} and will be answered next; /stop again stops that."

@@ -50,7 +50,8 @@ _ANSWERS = text("""
       AND j.state IN ('pending', 'running', 'waiting') LIMIT 1
 """)
 _OPEN = text("""
-    SELECT t.id, t.session_id, t.user_id, j.state FROM turns t JOIN jobs j ON j.id = t.id
+    SELECT t.id, t.session_id, t.user_id, j.state, j.cancel_requested AS stopping
+    FROM turns t JOIN jobs j ON j.id = t.id
     WHERE t.conversation_id = :conversation_id AND t.ended IS NULL
       AND j.state IN ('pending', 'running', 'waiting')
     ORDER BY j.seq
@@ -63,12 +64,13 @@ _RUNS_FOR = text("""
 
 @dataclass(frozen=True)
 class OpenTurn:
-    """A turn that has not ended; `state` is its job's."""
+    """A turn that has not ended; `state` is its job's. `stopping`: it was told to end."""
 
     id: str
     session_id: str
     user_id: str | None
     state: str
+    stopping: bool = False
 
 
 def get(database: Database, turn_id: str) -> Turn | None:
@@ -146,7 +148,7 @@ def open_in(work: Work, conversation_id: str) -> list[OpenTurn]:
     /new leaves running turns behind.
     """
     rows = work.execute(_OPEN, conversation_id=conversation_id)
-    return [OpenTurn(row.id, row.session_id, row.user_id, row.state) for row in rows]
+    return [OpenTurn(**row._asdict()) for row in rows]
 
 
 def runs_for(work: Work, agent: str) -> bool:

@@ -13,7 +13,7 @@ from habakkuk.conversations.types import Address, Author, ChatKind, ChatState, O
 from habakkuk.core.errors import Forbidden, UserError
 from habakkuk.gateway.types import Admitted, Cursor, Inbound
 from tests.fakes.model_server import ModelServer
-from tests.fakes.stack import Stack, until
+from tests.fakes.stack import Points, Stack, until
 from tests.integration.jobs.bench import in_threads
 from tests.servers import ValkeyServer
 
@@ -111,6 +111,23 @@ def test_stop_ends_the_running_turn_and_not_the_one_behind_it(stack: Stack) -> N
     )
     assert stack.ended(first).outcome is Outcome.CANCELLED
     assert stack.reply(second).body == "echo: two"
+
+
+def test_stop_again_stops_what_waits_while_the_first_takes_its_time_to_end(stack: Stack) -> None:
+    """Such as one whose worker died: it ends with the next that takes it."""
+    points = Points({"turn.end.before": 1})
+    stack.start(points)
+    first = stack.say("one")
+    until(lambda: "turn.end.before" in points.passed)
+    stack.stop()
+    second = stack.say("two")
+    assert (stack.say("/stop").reply or "").startswith("Stopping. 1 more message waits")
+    assert stack.say("/stop").reply == "Stopping."
+    assert stack.turn(second.turn_id).outcome is Outcome.CANCELLED
+    assert stack.say("/stop").reply == "It is being stopped already."
+    stack.free_all()
+    stack.start()
+    assert stack.ended(first).outcome is Outcome.CANCELLED
 
 
 def test_stop_reaches_the_session_that_is_named(stack: Stack) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from habakkuk.agent.approval import store as approvals
+from habakkuk.agent.approval import words
 from habakkuk.agent.approval.service import Approvals, read_words
-from habakkuk.agent.approval.types import Answer
+from habakkuk.agent.approval.types import AGAIN, Answer
 from habakkuk.agent.clarify import service as clarify
 from habakkuk.agent.clarify import store as questions
 from habakkuk.agent.clarify.types import Question
@@ -26,6 +27,10 @@ _WAITS = (
 _WAITS_FOR_WORDS = (
     "Your message is kept and comes after the open question. Answer that with another message, or"
     " end it with /stop."
+)
+_MEANT = (
+    "Something older waits for a yes or no: {line} If you meant that, say it once more. What is"
+    " meant for the agent needs more than that word."
 )
 
 
@@ -48,7 +53,8 @@ class Answering:
         """Take a yes or no as the answer to the open approval here; None when it is a message.
 
         With several open it answers the oldest, which is the one that is shown. One of this very
-        moment cannot have been read: what was said is about another.
+        moment cannot have been read: what was said is about another. Where an agent has spoken
+        since, of another session, a yes may be meant for that: nothing is allowed by mistake.
         """
         shown = approvals.open_in(work, conversation.id, _READING_SECONDS)
         asked = [approval for approval in shown if inbound.user.decides_for(approval.user_id)]
@@ -57,11 +63,15 @@ class Answering:
         question = self._question(work, conversation, inbound)
         if question is not None and question.created < asked[0].created:
             return None
-        answer, reason = said
-        self.approvals.answer_in(work, inbound.user, asked[0], answer, reason)
+        if approvals.talked_past(work, asked[0]):
+            reply = _MEANT.format(line=words.asked(asked[0].agent, asked[0].tool))
+            row = replace(rows.reply_row(inbound, reply), data={AGAIN: asked[0].id})
+        else:
+            self.approvals.answer_in(work, inbound.user, asked[0], *said)
+            reply = done(said[0], asked[0].tool)
+            row = rows.reply_row(inbound, reply)
         seq = chat.add(work, conversation.id, rows.command_row(inbound))
-        reply = done(answer, asked[0].tool)
-        chat.add(work, conversation.id, rows.reply_row(inbound, reply))
+        chat.add(work, conversation.id, row)
         return Admitted(conversation.id, conversation.session_id, seq or 0, None, reply)
 
     def question(self, work: Work, conversation: Conversation, inbound: Inbound) -> Admitted | None:

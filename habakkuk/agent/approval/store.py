@@ -27,6 +27,15 @@ _ONE = text(f"""
     SELECT {_COLUMNS} FROM waits w JOIN turns t ON t.id = w.job_id
     WHERE w.kind = :kind AND w.id = :id
 """)
+# Every row that puts a question names it, the first and those that put it again.
+_TALKED_PAST = text("""
+    SELECT 1 FROM chat_messages a
+    WHERE a.conversation_id = :conversation_id AND a.author = 'agent' AND a.kind = 'message'
+      AND a.seq > (SELECT max(p.seq) FROM chat_messages p
+                   WHERE p.conversation_id = :conversation_id AND p.author = 'system'
+                     AND :id IN (p.data ->> 'approval', p.data ->> 'approval_again'))
+    LIMIT 1
+""")
 _GRANT = text("""
     INSERT INTO grants (session_id, fingerprint, user_id)
     VALUES (:session_id, :fingerprint, :user_id)
@@ -54,6 +63,12 @@ def open_in(work: Work, conversation_id: str, age: float) -> Sequence[Approval]:
         _OPEN, kind=APPROVAL, user_id=None, conversation_id=conversation_id, age=age
     )
     return [_approval(row) for row in rows]
+
+
+def talked_past(work: Work, approval: Approval) -> bool:
+    """Whether an agent has said something in the conversation since a question was last put."""
+    place = {"conversation_id": approval.conversation_id, "id": approval.id}
+    return work.execute(_TALKED_PAST, **place).first() is not None
 
 
 def get(database: Database, approval_id: str) -> Approval | None:

@@ -11,6 +11,9 @@ APPROVAL = "approval"
 # Seed, Permissions: a chat has 15 minutes, then the step is skipped.
 EXPIRES_SECONDS = 15 * 60.0
 
+# The key in the data of a chat row that puts a question again, for the question's id.
+AGAIN = "approval_again"
+
 # The outcome of a question that could not be put to anybody.
 UNDELIVERED = "undelivered"
 

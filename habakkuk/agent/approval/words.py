@@ -15,9 +15,14 @@ _MINUTES = round(EXPIRES_SECONDS / 60)
 _LONGEST = 6000
 
 
+def asked(agent: str, tool: str) -> str:
+    """Return what is asked, in one line."""
+    return f"May {agent} run {tool}?"
+
+
 def put(payload: dict[str, Any]) -> Put:
     """Return what is shown of a question."""
-    line = f"May {payload['agent']} run {payload['tool']}?"
+    line = asked(payload["agent"], payload["tool"])
     return Put(ChatKind.APPROVAL, EventType.APPROVAL, line, _whole(line, payload))
 
 

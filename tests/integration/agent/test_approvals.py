@@ -167,6 +167,23 @@ def test_yes_without_a_question_is_an_ordinary_message(stack: Stack) -> None:
     assert stack.reply(stack.say("yes", approves=True)).body == "echo: yes"
 
 
+@pytest.mark.parametrize("beside", ["/new", "/btw hello"])
+def test_a_yes_after_an_agent_spoke_is_asked_what_it_meant(stack: Stack, beside: str) -> None:
+    """It may answer what that said: nothing is allowed by mistake."""
+    stack.start()
+    admitted = _say(stack)
+    approval = _asked(stack, admitted)
+    stack.read_questions()
+    aside = stack.say(beside)
+    stack.ended(aside if aside.turn_id else _say(stack, "Shall we?"))
+    first = stack.say("yes", approves=True, remote_id="m1")
+    assert "May careful run effect? If you meant that" in str(first.reply)
+    assert stack.say("yes", approves=True, remote_id="m1").duplicate
+    assert stack.container.approvals.get(stack.owner, approval.id).outcome is None
+    assert stack.say("yes", approves=True).reply == "Allowed once: effect."
+    assert "done" in stack.reply(admitted).body
+
+
 def test_a_message_during_the_wait_is_queued_behind(stack: Stack) -> None:
     stack.start()
     first = _say(stack)

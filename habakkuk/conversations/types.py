@@ -125,6 +125,8 @@ WRITER = "writer"
 UNREAD = "unread"
 BOT = "bot"
 OUTSIDE = "outside"
+# A key of what a turn keeps of where its answer goes: it runs beside the conversation's session.
+ASIDE = "aside"
 
 
 @dataclass(frozen=True)

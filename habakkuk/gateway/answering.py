@@ -89,14 +89,18 @@ class Answering:
 
     @staticmethod
     def _question(work: Work, conversation: Conversation, inbound: Inbound) -> Question | None:
-        """Return the question that the message can answer: of its session and person, read."""
+        """Return the question that the message can answer: of its session and person, read.
+
+        What is asked beside the session was asked of who writes here, too.
+        """
         found = questions.open_in(work, conversation.id, _READING_SECONDS)
         if found is None:
             questions.name(work, conversation.id, None)
             return None
         question, read = found
         session = inbound.session_id or conversation.session_id
-        fits = read and question.session_id == session
+        beside = question.aside and inbound.session_id is None
+        fits = read and (beside or question.session_id == session)
         return question if fits and inbound.user.decides_for(question.user_id) else None
 
     @staticmethod

@@ -10,7 +10,7 @@ from habakkuk.commands.contract import Command, CommandContext, Health, Prepared
 from habakkuk.commands.registry import CommandRegistry, allowed
 from habakkuk.conversations.store import acceptance, addresses, chat, turns
 from habakkuk.conversations.store.chat import Earlier
-from habakkuk.conversations.types import Acceptance, Accepted, Address, Conversation
+from habakkuk.conversations.types import ASIDE, Acceptance, Accepted, Address, Conversation
 from habakkuk.core.config.schema import Config
 from habakkuk.core.errors import Forbidden, Invalid, NotFound, Unavailable, UserError
 from habakkuk.core.failpoints import Failpoints
@@ -337,6 +337,7 @@ class Gateway:
             outside=words.outside or inbound.outside,
             session_id=session,
             joinable=inbound.joinable and not words.alone,
+            reply_to={**inbound.reply_to, ASIDE: True} if words.session_id else inbound.reply_to,
         )
         agents = [context.conversation.agent]
         asked = replace(rows.acceptance(message, self._config), answers=False, agents=agents)

@@ -13,7 +13,7 @@ from habakkuk.tools.asking import CLARIFY
 
 _COLUMNS = """
     w.id, w.job_id, w.payload, w.created, w.expires_at, w.outcome, t.session_id,
-    t.conversation_id, t.user_id, t.agent
+    t.conversation_id, t.user_id, t.agent, t.reply_to ? 'aside' AS aside
 """
 _IS_OPEN = """
     w.resolved_at IS NULL AND (w.expires_at IS NULL OR w.expires_at >= clock_timestamp())
@@ -74,4 +74,5 @@ def _question(row: Row) -> Question:
         row.created,
         row.expires_at,
         row.outcome,
+        row.aside,
     )

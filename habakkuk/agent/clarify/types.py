@@ -13,6 +13,7 @@ class Question:
     """What one call asks: 1 to 5 questions with their choices, answered by one text.
 
     `questions` are `{"question": text, "choices": [text]}`. `outcome` is None while it is open.
+    `aside`: its turn runs beside the conversation's session, as one of /btw does.
     """
 
     id: str
@@ -25,3 +26,4 @@ class Question:
     created: datetime
     expires_at: datetime | None
     outcome: str | None
+    aside: bool = False

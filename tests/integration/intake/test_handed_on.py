@@ -70,3 +70,16 @@ def test_what_could_not_be_seen_is_named_when_it_is_asked_again(rooms: Rooms) ->
     assert room.heard(again).endswith(
         "[With this came a voice message, which you cannot see. Say so where it matters.]\n"
     )
+
+
+def test_what_is_asked_beside_is_answered_by_the_next_message(rooms: Rooms) -> None:
+    room = rooms()
+    room.stack.start()
+    room.heard(room.say("first"))
+    asks = '[[tool clarify {"questions": [{"question": "Which one?"}]}]]'
+    aside = room.say(f"/btw {asks}")
+    room.told(2)
+    room.stack.read_questions()
+    assert room.say("the red one").turn_id == aside.turn_id
+    assert "The user answered: the red one" in room.told(3)[-1]
+    assert room.say("go on").turn_id != aside.turn_id

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from habakkuk.accounts.service import Accounts
 from habakkuk.accounts.types import User
@@ -15,7 +16,7 @@ from habakkuk.agent.clarify.types import Question
 from habakkuk.channels.messages import Press
 from habakkuk.channels.registry import Line
 from habakkuk.conversations.store import addresses, chat
-from habakkuk.conversations.types import Author, ChatKind, ChatState, NewChatMessage
+from habakkuk.conversations.types import Author, ChatKind, ChatState, Conversation, NewChatMessage
 from habakkuk.core.errors import ChannelError, Conflict, Invalid
 from habakkuk.core.log import get_logger
 from habakkuk.db.engine import Database, Work
@@ -72,10 +73,12 @@ class Presses:
         row = _Row(user, line.name, remote_id(f"press {press.id}"))
         try:
             with self._database.transaction() as work:
-                addresses.lock_by_id(work, prompt.conversation_id)
+                place = addresses.lock_by_id(work, prompt.conversation_id)
+                if place is None:
+                    return Told(_EXPIRED)
                 if isinstance(prompt, Approval):
                     return self._approved(work, row, prompt, pressed)
-                return self._answered(work, row, prompt, pressed)
+                return self._answered(work, row, _Asked(place, prompt), pressed)
         except (Conflict, Invalid) as error:
             return Told(_EXPIRED if isinstance(error, Conflict) else str(error))
 
@@ -100,7 +103,8 @@ class Presses:
         chat.add(work, conversation, shown)
         return Told(said, decided=True)
 
-    def _answered(self, work: Work, row: _Row, question: Question, pressed: Pressed) -> Told:
+    def _answered(self, work: Work, row: _Row, asked: _Asked, pressed: Pressed) -> Told:
+        question, questions = asked.question, self._answering.questions
         choices = question.questions[0]["choices"]
         if len(question.questions) != 1 or pressed.index >= len(choices):
             return Told(_EXPIRED)
@@ -108,14 +112,23 @@ class Presses:
         told = Told(f"Answered: {choice}", decided=True)
         if chat.by_remote_id(work, row.account, row.remote_id) is not None:
             return told
-        if not self._answering.questions.answer_in(work, row.user, question, choice):
+        if not questions.answer_in(work, row.user, question, choice):
             raise Conflict(_EXPIRED)
+        work.after_commit(partial(questions.tell, asked.place, question, row.user, choice))
         chat.add(
             work,
             question.conversation_id,
             row.made(choice, ChatKind.MESSAGE, turn=question.turn_id),
         )
         return told
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A question and the conversation, which is locked, in which it was asked."""
+
+    place: Conversation
+    question: Question
 
 
 @dataclass(frozen=True)

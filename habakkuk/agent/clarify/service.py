@@ -10,7 +10,7 @@ from habakkuk.agent.clarify import store
 from habakkuk.agent.clarify.types import Question
 from habakkuk.agent.heard import Said, tell_of
 from habakkuk.conversations.store import addresses, chat
-from habakkuk.conversations.types import Author, ChatState, NewChatMessage
+from habakkuk.conversations.types import Author, ChatState, Conversation, NewChatMessage
 from habakkuk.core.errors import Conflict, Invalid, NotFound
 from habakkuk.core.text import clean
 from habakkuk.db.engine import Database, Work
@@ -58,8 +58,12 @@ class Questions:
                 Author.USER, said, ChatState.TAKEN, user_id=user.id, turn_id=question.turn_id
             )
             chat.add(work, question.conversation_id, row)
-        tell_of(self._hooks, Said(found.address, found.id, question.turn_id, user.id, said))
+        self.tell(found, question, user, said)
         return replace(question, outcome=ANSWERED)
+
+    def tell(self, place: Conversation, question: Question, user: User, text: str) -> None:
+        """Tell the hooks of an answer that is stored."""
+        tell_of(self._hooks, Said(place.address, place.id, question.turn_id, user.id, text))
 
     def answer_in(self, work: Work, user: User, question: Question, text: str) -> bool:
         """Answer inside a transaction that holds the conversation's lock; False when it is over.

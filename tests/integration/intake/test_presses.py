@@ -116,6 +116,21 @@ def test_a_choice_is_answered_by_its_button(room: Room) -> None:
     assert "The user answered: green" in room.told(2)[-1]
 
 
+def test_a_button_s_answer_is_told_to_the_hooks_once(rooms: Rooms) -> None:
+    """As one that is typed: they hear of all words for an agent, whichever way they came."""
+    room = rooms(more='hooks: [{event: message_in, command: "cat >> heard"}]')
+    room.stack.start()
+    received = room.say(_CLARIFY)
+    green = room.buttons()["B. green"]
+    room.press(green)
+    room.press(green)
+    room.say("the last", chat="other")
+    heard = room.stack.home / "heard"
+    until(lambda: heard.exists() and len(heard.read_text().splitlines()) >= 3)
+    told = [json.loads(line) for line in heard.read_text().splitlines()]
+    assert [one["turn"] for one in told if one["text"] == "green"] == [received.turn_id]
+
+
 def test_several_questions_have_no_buttons(room: Room) -> None:
     room.say(f"[[tool clarify {json.dumps({'questions': [_ASKED, _ASKED]})}]] paint")
     room.told(1)

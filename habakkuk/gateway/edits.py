@@ -10,6 +10,7 @@ from enum import StrEnum
 from functools import partial
 
 from habakkuk.accounts.service import Accounts
+from habakkuk.accounts.types import Role
 from habakkuk.agent.steering import store as steering
 from habakkuk.agent.steering.guidance import Guidance, guide
 from habakkuk.channels.messages import Edit
@@ -61,7 +62,7 @@ class Edits:
         remote = remote_id(edit.id)
         conversation = corrections.place(self._database, line.name, remote)
         writer = self._accounts.known(line.channel, line.name, edit.sender)
-        if conversation is None or writer is None:
+        if conversation is None or writer is None or writer.role is Role.VIEWER:
             return self._nothing(line, edit, cursor)
         with self._database.transaction() as work:
             addresses.lock_by_id(work, conversation)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from habakkuk.accounts.types import Role
 from habakkuk.channels.messages import Edit
 from habakkuk.gateway.intake import Fate, Received
 from habakkuk.gateway.types import Cursor
@@ -129,6 +130,16 @@ def test_only_who_wrote_it_changes_it(room: Room) -> None:
     received = room.say("first")
     for sender in ("bob", "carol"):
         assert room.edit(received, "mine", sender).fate is Fate.IGNORED
+    assert [row.body for row in room.rows("chat_messages")] == ["first"]
+
+
+def test_who_may_only_read_by_now_changes_nothing(room: Room) -> None:
+    received = room.say("first")
+    accounts = room.stack.container.accounts
+    writer = accounts.known("webhook", "chat", "alice")
+    assert writer is not None
+    accounts.set_role(writer.name, Role.VIEWER)
+    assert room.edit(received, "mine").fate is Fate.IGNORED
     assert [row.body for row in room.rows("chat_messages")] == ["first"]
 
 

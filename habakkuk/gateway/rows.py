@@ -113,6 +113,7 @@ def answer_row(inbound: Inbound, turn: str) -> NewChatMessage:
         Author.USER,
         inbound.text,
         ChatState.TAKEN,
+        data=_data(inbound),
         user_id=inbound.user.id,
         account=inbound.address.account,
         remote_id=inbound.remote_id,

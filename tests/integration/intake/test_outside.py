@@ -73,3 +73,16 @@ def test_as_the_answer_to_a_question(room: Room, outside: bool) -> None:
     assert answered.turn_id == received.turn_id
     room.heard(received)
     assert _is_tainted(room, received) is outside
+
+
+@pytest.mark.parametrize("outside", [True, False])
+def test_as_an_answer_that_is_said_again(room: Room, outside: bool) -> None:
+    room.stack.start()
+    received = room.say(_ASKS)
+    room.told(1)
+    room.stack.read_questions()
+    room.say("that of the forwarded message", outside=outside)
+    room.heard(received)
+    again = room.say("/retry")
+    assert room.heard(again).endswith("forwarded message")
+    assert _is_tainted(room, again) is outside

@@ -22,6 +22,7 @@ from habakkuk.gateway.types import Admitted, Inbound
 from habakkuk.jobs.host import Host, Identity
 from tests.fakes.model_server import ModelServer
 
+_FIRST_LOOK_SECONDS, _LOOK_SECONDS = 0.005, 0.05
 CONFIG = """
 providers:
   mine: {{type: openai, base_url: "{base_url}", api_key_env: MINE_KEY, {limits}}}
@@ -200,7 +201,10 @@ class Stack:
 def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
     """Wait for a condition; fails loudly when it does not come."""
     end = time.monotonic() + seconds
+    pause = _FIRST_LOOK_SECONDS
     while not condition():
         if time.monotonic() > end:
             raise AssertionError("the awaited condition did not come about")
-        time.sleep(0.01)
+        time.sleep(pause)
+        # Most look into the database: whoever waits long would keep a processor busy with it.
+        pause = min(pause * 1.3, _LOOK_SECONDS)

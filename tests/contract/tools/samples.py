@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,16 @@ SAMPLES: Mapping[str, Sample] = {
 }
 
 
+@cache
+def _binaries() -> Mapping[str, bytes]:
+    """Return what takes long to write; the long book was most of what each test did."""
+    return {
+        "image.png": written(quarters(40), "PNG"),
+        "book.xlsx": xlsx({"One": [["a", 1]]}),
+        "long.xlsx": xlsx({"One": [[f"cell {n}", n] for n in range(5_000)]}),
+    }
+
+
 def prepared(tmp_path: Path, pages: PageServer) -> ToolContext:
     """Return the context of a call in a workspace and a network with something in them."""
     network = FakeNetwork(pages.port, {"site.example": [[PUBLIC]]})
@@ -114,9 +125,8 @@ def prepared(tmp_path: Path, pages: PageServer) -> ToolContext:
     (workspace / "many").mkdir(parents=True)
     (workspace / "file.txt").write_text("some text\n")
     (workspace / "long.txt").write_text(LONG)
-    (workspace / "image.png").write_bytes(written(quarters(40), "PNG"))
-    (workspace / "book.xlsx").write_bytes(xlsx({"One": [["a", 1]]}))
-    (workspace / "long.xlsx").write_bytes(xlsx({"One": [[f"cell {n}", n] for n in range(5_000)]}))
+    for name, data in _binaries().items():
+        (workspace / name).write_bytes(data)
     (workspace / "bytes.txt").write_bytes(b"a\xff\xfeb\n")
     Path(os.fsdecode(os.fsencode(workspace) + b"/many/odd-\xff-name")).touch()
     (workspace / "many" / "000").touch()

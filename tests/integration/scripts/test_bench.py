@@ -92,6 +92,7 @@ def _run_file(folder: Path, program: Program) -> Path:
         for found in folder.glob("hab-bench-*/home/run.json"):
             if '"web"' in found.read_text():
                 return found
+        time.sleep(0.05)
     raise AssertionError(program.last_lines())
 
 

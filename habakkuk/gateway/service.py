@@ -333,7 +333,7 @@ class Gateway:
             files=words.files,
             awaited=words.awaited,
             unplaced=words.unplaced,
-            unread=words.unread,
+            unread=(*words.unread, *inbound.unread),
             outside=words.outside or inbound.outside,
             session_id=session,
             joinable=inbound.joinable and not words.alone,

@@ -72,6 +72,14 @@ def test_what_could_not_be_seen_is_named_when_it_is_asked_again(rooms: Rooms) ->
     )
 
 
+@pytest.mark.parametrize("said", ["/queue look", "/steer look", "/btw look"])
+def test_what_came_with_a_command_and_cannot_be_seen_is_named(rooms: Rooms, said: str) -> None:
+    """As it is of a message: who sends it would think that the agent has seen it."""
+    room = rooms()
+    room.stack.start()
+    assert "[With this came a sticker, which" in room.heard(room.say(said, unread=("a sticker",)))
+
+
 def test_what_is_asked_beside_is_answered_by_the_next_message(rooms: Rooms) -> None:
     room = rooms()
     room.stack.start()

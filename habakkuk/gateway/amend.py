@@ -81,6 +81,8 @@ class Amendments:
             address.channel,
             remote_id=once,
             commands=False,
+            # They look at the chat that has the button.
+            attended=True,
             files=files_of(last.data),
             awaited=awaited_of(last.data),
             unplaced=bool(last.data.get(UNPLACED)),

@@ -89,6 +89,14 @@ def test_retry_asks_the_last_message_again(stack: Stack, amendments: Amendments)
     assert [row.body for row in stack.rows(again)] == ["one", "echo: one"] * 2
 
 
+def test_who_asks_again_can_be_asked(stack: Stack, amendments: Amendments) -> None:
+    """What needs an approval was denied at once, as if nobody looked on."""
+    stack.start()
+    stack.ended(stack.say("one"))
+    again = amendments.retry(stack.principal, HERE)
+    assert stack.ended(again).reply_to == {"attended": True}
+
+
 def test_retry_twice_of_one_state_is_one_turn(stack: Stack, amendments: Amendments) -> None:
     stack.start()
     stack.ended(stack.say("one"))

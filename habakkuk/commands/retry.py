@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from habakkuk.commands.contract import CommandContext, Words, command
-from habakkuk.conversations.files import UNPLACED, awaited_of, files_of
+from habakkuk.conversations.files import awaited_of, files_of, unlaid
 from habakkuk.conversations.store import chat, turns
 from habakkuk.conversations.types import OUTSIDE, UNREAD
 
@@ -16,11 +16,12 @@ def _again(context: CommandContext, _arguments: str) -> Words | None:
     last = chat.last_said_by(context.work, conversation.id, context.user.id)
     if last is None:
         return None
+    files = unlaid(files_of(last.data))
     return Words(
         last.body,
-        files=files_of(last.data),
+        files=files,
         awaited=awaited_of(last.data),
-        unplaced=bool(last.data.get(UNPLACED)),
+        unplaced=bool(files),
         unread=tuple(last.data.get(UNREAD, ())),
         outside=bool(last.data.get(OUTSIDE)),
     )

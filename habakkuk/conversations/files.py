@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 # The key of a chat message's data under which its files stand.
@@ -29,9 +29,19 @@ def files_of(data: Mapping[str, Any]) -> tuple[Attached, ...]:
     return tuple(Attached(**one) for one in data.get(FILES, ()))
 
 
+def unlaid(files: Iterable[Attached]) -> tuple[Attached, ...]:
+    """Return files as they came, to be laid anew: another agent may take them by now.
+
+    And the one that took them may have moved them.
+    """
+    return tuple(replace(file, path=None) for file in files)
+
+
 # The key of its data that says: its files are stored, but not yet where the agent's tools find
-# them.
+# them. And the one under which stands which of them found no place there, and why: asked again they
+# may find one.
 UNPLACED = "unplaced"
+LOST = "lost"
 # The key of its data under which the files stand that nobody has fetched yet.
 AWAITED = "awaited"
 

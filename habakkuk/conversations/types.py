@@ -8,7 +8,14 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from habakkuk.conversations.files import UNPLACED, Attached, Awaited, awaited_of, files_of
+from habakkuk.conversations.files import (
+    LOST,
+    UNPLACED,
+    Attached,
+    Awaited,
+    awaited_of,
+    files_of,
+)
 from habakkuk.llm.types import Media, Message
 
 
@@ -165,8 +172,8 @@ class Said:
 
     @property
     def unread(self) -> Sequence[str]:
-        """What came with it that cannot be read."""
-        return list(self.data.get(UNREAD, ()))
+        """What came with it that the model cannot look at."""
+        return [*self.data.get(UNREAD, ()), *self.data.get(LOST, ())]
 
 
 @dataclass(frozen=True)

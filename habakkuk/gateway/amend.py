@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from habakkuk.accounts.types import Principal
-from habakkuk.conversations.files import UNPLACED, awaited_of, files_of
+from habakkuk.conversations.files import awaited_of, files_of, unlaid
 from habakkuk.conversations.service import Conversations
 from habakkuk.conversations.store import addresses, chat, turns
 from habakkuk.conversations.types import (
@@ -74,6 +74,7 @@ class Amendments:
         if last is None:
             raise Invalid(_NOTHING)
         once = derive("retry", found.id, str(found.next_seq))
+        files = unlaid(files_of(last.data))
         inbound = Inbound(
             address,
             principal.user,
@@ -83,9 +84,9 @@ class Amendments:
             commands=False,
             # They look at the chat that has the button.
             attended=True,
-            files=files_of(last.data),
+            files=files,
             awaited=awaited_of(last.data),
-            unplaced=bool(last.data.get(UNPLACED)),
+            unplaced=bool(files),
             unread=tuple(last.data.get(UNREAD, ())),
             outside=bool(last.data.get(OUTSIDE)),
         )

@@ -24,7 +24,7 @@ from habakkuk.blobs.service import Blobs
 from habakkuk.channels.contract import Bounds, NotFetched
 from habakkuk.channels.messages import RemoteFile
 from habakkuk.channels.registry import Channels, Line
-from habakkuk.conversations.files import FILES, Attached, Awaited
+from habakkuk.conversations.files import FILES, LOST, Attached, Awaited
 from habakkuk.conversations.store import addresses, chat, taints, turns
 from habakkuk.conversations.store.hotpath import Taken
 from habakkuk.conversations.store.taints import Touched
@@ -86,16 +86,19 @@ class Arrivals:
             placed = [self._placed(turn, one, mark) for one in said.files]
         got = [self._got(turn, one, bounds, mark) for one in said.awaited]
         # What found no place stays with its message, where its sender can have it back.
-        pairs = [*zip(placed, said.files, strict=True), *((one, None) for one in got)]
-        kept = [one if isinstance(one, Attached) else sent for one, sent in pairs]
-        files = [asdict(one) for one in kept if one is not None]
-        lost = [one for one, _ in pairs if isinstance(one, str)]
+        kept = [
+            one if isinstance(one, Attached) else sent
+            for one, sent in zip(placed, said.files, strict=True)
+        ]
+        homeless, gone = _refusals(placed), _refusals(got)
+        lost = [*homeless, *gone]
         context.failpoints.hit("files.fetch.after")
-        change: dict[str, Any] = {}
-        if files:
-            change[FILES] = files
-        if unread := [*said.unread, *lost]:
-            change[UNREAD] = unread
+        every: dict[str, list[Any]] = {
+            FILES: [asdict(one) for one in (*kept, *got) if isinstance(one, Attached)],
+            LOST: homeless,
+            UNREAD: [*said.unread, *gone],
+        }
+        change = {name: some for name, some in every.items() if some}
         with context.database.transaction() as work:
             addresses.lock_by_id(work, turn.conversation_id)
             context.guard(work)
@@ -197,6 +200,10 @@ def _read(line: Line, file: RemoteFile, bounds: Bounds, kept: BinaryIO) -> None:
         if kept.tell() + len(piece) > bounds.limit:
             raise NotFetched(_TOO_LARGE)
         kept.write(piece)
+
+
+def _refusals(found: Sequence[Attached | str]) -> list[str]:
+    return [one for one in found if isinstance(one, str)]
 
 
 def _missing(name: str | None, why: Exception) -> str:

@@ -96,6 +96,25 @@ def test_a_picture_is_shown_to_the_model_and_lies_in_the_inbox(room: Room, shelf
     assert "awaited" not in row.data
 
 
+@pytest.mark.parametrize("since", ["another agent", "the agent moved it"])
+def test_asked_again_it_lies_where_the_model_is_told(
+    rooms: Rooms, shelf: Shelf, since: str
+) -> None:
+    room = rooms("agent: reader")
+    room.stack.start()
+    room.heard(room.say("look", files=(shelf.holds("data.csv", b"a,b\n"),)))
+    ((name, _),) = _inbox(room, "reader").items()
+    if since == "another agent":
+        room.say("/agent habakkuk")
+    else:
+        folder = room.stack.home / "agents" / "reader" / "workspace"
+        (folder / "inbox" / name).rename(folder / "mine.csv")
+    again = room.say("/retry")
+    assert f"lies in your workspace: inbox/{name}]" in room.heard(again)
+    assert _inbox(room, room.stack.turn(again.turn_id).agent) == {name: b"a,b\n"}
+    assert shelf.asked == ["data.csv"]
+
+
 def test_a_file_without_a_word_is_a_turn(room: Room, shelf: Shelf) -> None:
     room.stack.start()
     received = room.say("", files=(shelf.holds("data.csv", b"a,b\n"),))

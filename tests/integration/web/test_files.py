@@ -85,6 +85,7 @@ def test_a_message_asked_again_takes_its_file_along(served: Served) -> None:
     sent = attach(served)
     served.client.get(f"/api/turns/{sent['turn']}", params={"wait": 60})
     again = served.client.post("/api/conversations/c/retry").json()
+    served.client.get(f"/api/turns/{again['turn']}", params={"wait": 60})
     rows = {row["seq"]: row for row in served.client.get("/api/chat/c").json()["messages"]}
     assert rows[again["seq"]]["data"] == rows[sent["seq"]]["data"]
 

@@ -112,6 +112,11 @@ def test_one_that_finds_no_place_is_named_to_both(served: Served) -> None:
     assert any(one.startswith("I could not take the file june.csv (") for one in said)
     # The person can have it back.
     assert [one["name"] for one in row(served, sent)["data"]["files"]] == ["june.csv"]
+    (workspace / "inbox").unlink()
+    again = served.client.post("/api/conversations/c/retry").json()
+    ended(served, again)
+    assert list(inbox(served).values()) == [CSV]
+    assert list(row(served, again)["data"]) == ["files"]
 
 
 def test_a_message_asked_again_before_its_file_was_placed_places_it(served: Served) -> None:

@@ -8,6 +8,7 @@ import mimetypes
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 
 from habakkuk.core.errors import Invalid
 from habakkuk.core.text import clean, shorten
@@ -25,7 +26,8 @@ _TOO_LARGE = f"it is too large; at most {MOST_BYTES:,} bytes are accepted"
 # Of a file's beginning, by which it is known.
 HEAD_BYTES = 2_048
 UNKNOWN = "application/octet-stream"
-_MIME = re.compile(r"[a-z0-9][a-z0-9.+-]*/[a-z0-9][a-z0-9.+-]*")
+# As long as RFC 6838, section 4.2, lets them be: what comes from outside stands in every row of it.
+_MIME = re.compile(r"[a-z0-9][a-z0-9.+-]{0,126}/[a-z0-9][a-z0-9.+-]{0,126}")
 
 
 @dataclass(frozen=True)
@@ -61,16 +63,25 @@ def incoming_shown(text: str, name: str | None = None) -> IncomingFile:
 
 
 def media_type(head: bytes, declared: str, name: str = "") -> str:
-    """Return what a file is: by its first bytes, else as its sender says, else by its name."""
+    """Return what a file is: by its first bytes, else as its sender says, else by its name.
+
+    A browser calls unknown what its system has no type for, such as most programs' texts.
+    """
     found = sniff(head)
     if found is not None:
         return found
-    guessed = mimetypes.guess_type(name, strict=False)[0] or ""
-    for said in (declared.partition(";")[0].strip().lower(), guessed):
+    for said in (declared.partition(";")[0].strip().lower(), _named(name)):
         # What is called an image and is none would be refused with the whole conversation.
-        if _MIME.fullmatch(said) and said not in SHOWN:
+        if _MIME.fullmatch(said) and said not in SHOWN and said != UNKNOWN:
             return said
     return UNKNOWN
+
+
+def _named(name: str) -> str:
+    """Return what a name says that a file is, empty where it says no more than how it is packed."""
+    # Its ending alone: the library reads a whole name as a URL, and a `.csv.gz` as a CSV.
+    guessed, packed = mimetypes.guess_type(f"x{PurePosixPath(name).suffix}", strict=False)
+    return guessed if guessed is not None and packed is None else ""
 
 
 def _decoded(text: str) -> tuple[str, bytes]:

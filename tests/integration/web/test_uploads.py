@@ -79,6 +79,9 @@ def test_it_is_shown_before_the_turn_begins_and_given_back_to_be_saved(served: S
         ("a.png", "image/png", b"hello", "application/octet-stream"),
         ("a.txt", "text/plain", PNG, "image/png"),
         ("a.csv", "", CSV, "text/csv"),
+        # Of what its system has no type for a browser says no more.
+        ("a.py", "application/octet-stream", b"x = 1", "text/x-python"),
+        ("a.csv.gz", "", b"\x1f\x8b", "application/octet-stream"),
         ("a", "", CSV, "application/octet-stream"),
         ("a.txt", "no type at all", b"x", "text/plain"),
         ("", "", b"x", "application/octet-stream"),

@@ -55,6 +55,12 @@ def test_where_only_models_look_others_are_refused() -> None:
     assert incoming(encoded(b"hello", "text/plain")).mime == "text/plain"
 
 
+def test_a_type_is_no_longer_than_types_are() -> None:
+    """It stands in rows, and in what the model reads."""
+    assert incoming(encoded(b"hello", f"text/{'x' * 127}")).mime == f"text/{'x' * 127}"
+    assert incoming(encoded(b"hello", f"text/{'x' * 128}")).mime == "application/octet-stream"
+
+
 @pytest.mark.parametrize("text", ["", "/etc", "aGVsbG8="])
 def test_words_that_happen_to_be_base64_are_no_files(text: str) -> None:
     with pytest.raises(Invalid, match="send others as data:text/plain;base64"):

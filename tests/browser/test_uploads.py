@@ -46,6 +46,18 @@ def test_a_file_of_any_kind_is_sent_and_saved_again(opening: Opening, width: int
     assert sorted(path.suffix for path in folder.iterdir()) == [".csv", ".png", ".svg"]
 
 
+def test_a_file_is_no_answer_to_a_question(window: Window) -> None:
+    """It waits until that is answered, and the page says so."""
+    window.served.send('[[tool clarify {"questions": [{"question": "Which one?"}]}]]', "ask")
+    page = window.go("/c/ask")
+    expect(window.box).to_have_attribute("placeholder", "Write your answer")
+    choose(window, CSV)
+    expect(window.box).to_have_attribute("placeholder", "Write; it waits for its turn")
+    expect(page.locator(".composer").get_by_role("button", name="Answer")).to_have_count(0)
+    window.button("Queue").click()
+    expect(page.locator(".approval")).to_be_visible()
+
+
 def test_the_page_lets_any_file_be_chosen(window: Window) -> None:
     window.go()
     picker = window.page.get_by_label("Files to attach")

@@ -24,7 +24,9 @@ export function Composer({ agents, most }) {
   // What is written next is the answer then.
   const asked = questions.value.some(({ turn }) => state.open.value.some(({ id }) => id === turn));
   const held = state.paused.value || state.pauses.value;
-  const invites = asked ? "Write your answer" : alive ? "Write; it waits for its turn" : "Write a message";
+  // Not with files, which a call cannot take: that waits until the question is answered.
+  const answers = asked && !files.length;
+  const invites = answers ? "Write your answer" : alive ? "Write; it waits for its turn" : "Write a message";
 
   useEffect(() => {
     setText(sessionStorage.getItem(draftKey(name)) ?? "");
@@ -119,7 +121,7 @@ export function Composer({ agents, most }) {
         </button>`}
         ${(!alive || !empty) &&
         html`<button class="button main touch" disabled=${empty}>
-          <${Icon} name="send-horizontal" />${asked ? "Answer" : alive ? "Queue" : "Send"}
+          <${Icon} name="send-horizontal" />${answers ? "Answer" : alive ? "Queue" : "Send"}
         </button>`}
       </form>
       <div class="under-composer">

@@ -29,6 +29,14 @@ def test_the_overview_of_an_idle_server(served: Served) -> None:
     assert states == dict.fromkeys(("Database", "Redis", "Workers", "Model"), "ok")
 
 
+def test_the_overview_has_no_column_of_which_nothing_is_said(served: Served) -> None:
+    """A screen reader says a head before each cell, and a head alone promises something."""
+    served.send("next")
+    page = served.client.get("/overview").text
+    assert "Queued" in page
+    assert "What can be done" not in page
+
+
 def test_the_overview_says_what_runs_waits_and_failed(served: Served) -> None:
     served.stack.start()
     served.ask("Broken [[status 400]]", "broken")
@@ -61,6 +69,7 @@ def test_a_paused_turn_is_none_that_waits_for_an_answer_and_is_resumed_by_its_id
     assert found["sentence"] == "1 is paused."
     assert [(row["turn"], row["paused"]) for row in found["paused"]] == [(sent["turn"], True)]
     assert (found["waiting"], found["running"]) == ([], [])
+    assert "What can be done" in served.client.get("/overview").text
     path = f"/api/turns/{sent['turn']}"
     assert served.client.post(f"{path}/resume").json() == {"done": "It goes on."}
     assert served.client.get(path, params={"wait": 30}).json()["state"] == "ended"

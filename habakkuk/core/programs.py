@@ -100,6 +100,10 @@ class Running:
         if self.process.returncode is None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, signal.SIGKILL)
+            # Itself, too: in our session it can leave its group, which a leader of a session
+            # cannot, and one that a document took over is to end all the same.
+            with suppress(PermissionError):
+                self.process.kill()
 
     def expire(self) -> None:
         """Kill it, since its time is over. Any thread."""

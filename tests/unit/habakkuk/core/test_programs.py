@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from habakkuk.core import programs
 from habakkuk.core.interrupt import Interrupt, Interrupted, Reason
 from habakkuk.core.programs import Bounds, Done, Program, run, running
 
@@ -86,6 +88,15 @@ def test_the_end_of_its_time_kills_all_of_its_group(tmp_path: Path) -> None:
     done = ended(f"trap '' TERM; sleep 600 & echo $! > {pid}; echo begun; wait", Bounds(0.5, 100))
     assert (done.code, done.late, done.output) == (-signal.SIGKILL, True, b"begun\n")
     until(lambda: not psutil.pid_exists(int(pid.read_text())) or _is_dead(int(pid.read_text())))
+
+
+def test_one_that_went_to_another_group_is_killed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it can where it stays in the session of a worker that stepped back."""
+    monkeypatch.setattr(programs, "stepped_back", lambda _niceness: True)
+    script = "import os, time; os.setpgid(0, os.getpgid(os.getppid())); time.sleep(20)"
+    program = Program([sys.executable, "-I", "-S", "-c", script])
+    done = run(program, Bounds(2.0, 100), Interrupt())
+    assert (done.code, done.late) == (-signal.SIGKILL, True)
 
 
 def _is_dead(pid: int) -> bool:

@@ -9,6 +9,7 @@ import { forget, keep, unsent } from "./unsent.js";
 const PAGE = 50;
 const LARGE_PAGE = 200;
 const GONE = 404;
+const STOP_ONCE_MS = 1000;
 
 const fresh = () => `c-${crypto.randomUUID().slice(0, 13)}`;
 
@@ -129,7 +130,15 @@ export function drop(mine) {
   state.sending.value = state.sending.peek().filter((one) => one.key !== mine.key);
 }
 
-export const stop = () => attempt(() => post(`${chat(state.name.peek())}/stop`));
+let stopped = -Infinity;
+
+// Pressed twice in a moment it is meant once: the second would stop the message that waits.
+export function stop() {
+  if (performance.now() - stopped < STOP_ONCE_MS) return;
+  stopped = performance.now();
+  attempt(() => post(`${chat(state.name.peek())}/stop`));
+}
+
 export async function pause() {
   const turn = state.running.peek()?.id;
   if (await attempt(() => post(`${chat(state.name.peek())}/pause`))) state.pausing.value = turn;

@@ -55,7 +55,7 @@ function keys() {
     document.getElementById("message")?.focus();
   };
   const end = (event) => {
-    if (document.querySelector("dialog[open]") || event.defaultPrevented) return;
+    if (document.querySelector("dialog[open]") || event.defaultPrevented || event.repeat) return;
     if (state.open.peek().length) actions.stop();
   };
   tinykeys(window, { "/": write, Escape: end }, EVERYWHERE);

@@ -189,7 +189,11 @@ class _Look:
 
 
 def _opens(target: str) -> bool:
+    """Say whether Telegram opens a link; not one that would call a person, whoever wrote it."""
     try:
-        return urlsplit(target).scheme.lower() in _SCHEMES
+        parts = urlsplit(target)
     except ValueError:
         return False
+    scheme = parts.scheme.lower()
+    calls = scheme == "tg" and (parts.netloc or parts.path).strip("/").lower() == "user"
+    return scheme in _SCHEMES and not calls

@@ -157,6 +157,9 @@ def test_what_it_says_to_be_long_is_no_longer(markdown: str) -> None:
         ("$a^2 = b$", "a² = b"),
         ("[TODO]: later", "[TODO]: later"),
         ("[x](javascript:alert(1))", "[x](javascript:alert(1))"),
+        # It would call a person, whom an outsider's words may have named.
+        ("[x](tg://user?id=1)", "[x](tg://user?id=1)"),
+        ("[x](TG:user?id=1)", "[x](TG:user?id=1)"),
         ("a [](https://e.example) b", "a [](https://e.example) b"),
         ("a < b && c > d", "a < b && c > d"),
         ("```py\n", "```py\n"),

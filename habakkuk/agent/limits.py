@@ -30,7 +30,7 @@ def _late(run: TurnRun, began: datetime) -> str | None:
     limit = run.agent.turn_timeout
     used = (run.ports.clock.now() - began).total_seconds()
     if used > limit:
-        # The time in which it waited for a person is not its own.
+        # The time in which it waited for a person, or for a server that was off, is not its own.
         used -= run.context.waited()
     return (
         f"Stopped after {used / 60:.0f} minutes without a final answer." if used > limit else None

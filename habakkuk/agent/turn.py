@@ -102,6 +102,7 @@ class TurnHandler:
             if not taken.begins:
                 if taken.turn.began is None:
                     raise Interrupted(Reason.LEASE_LOST)
+                context.note_absence(work)
                 self._ports.release(work, taken.turn.id)
                 return run, None
             if any(said.awaited or said.unplaced for said in taken.messages):

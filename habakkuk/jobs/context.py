@@ -131,8 +131,15 @@ class RunningJob:
         return waits.waits_of(work, self._job.id)
 
     def waited(self) -> float:
-        """Return for how many seconds the job has waited for what is resolved by now."""
+        """Return for how many seconds the job has waited for what is resolved by now.
+
+        And for a worker, while none was there.
+        """
         return waits.waited(self.database, self._job.id)
+
+    def note_absence(self, work: Work) -> None:
+        """Count as waited how long nobody was there to run the job, which goes on."""
+        waits.note_absence(work, self._lease)
 
     def consume(self, work: Work, wait_id: str) -> None:
         """Mark a resolved wait as used."""

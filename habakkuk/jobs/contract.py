@@ -99,7 +99,17 @@ class JobContext(Protocol):
         ...
 
     def waited(self) -> float:
-        """Return for how many seconds the job has waited for what is resolved by now."""
+        """Return for how many seconds the job has waited for what is resolved by now.
+
+        And for a worker, while none was there.
+        """
+        ...
+
+    def note_absence(self, work: Work) -> None:
+        """Count as waited how long nobody was there to run the job, which goes on.
+
+        For a handler that looks at `waited`, at the start of a run that is not the first.
+        """
         ...
 
     def consume(self, work: Work, wait_id: str) -> None:

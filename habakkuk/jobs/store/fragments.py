@@ -42,6 +42,9 @@ _NO_LEASE = "owner = NULL, owner_lock = NULL, lease_until = NULL"
 # counts neither the dead entries that every claim leaves there nor how many there will be.
 _PENDING = "j.state || '' = 'pending'"
 _WAITING = "j.state || '' = 'waiting'"
+# For how long nobody ran a job: a wait that is over and used up. Moments are none.
+_ABSENCE = "id, job_id, kind, created, resolved_at, outcome, consumed_at"
+_ABSENT = "interval '60 s'"
 _HELD = "j.id = :id AND j.fence = :fence AND j.state = 'running'"
 _DONE_NOTICE = (
     "pg_notify('hab_done', json_build_object("
@@ -55,6 +58,8 @@ _FRAGMENTS = {
     "$fresh_lease": _FRESH_LEASE,
     "$no_lease": _NO_LEASE,
     "$held": _HELD,
+    "$absence": _ABSENCE,
+    "$absent": _ABSENT,
     "$pending": _PENDING,
     "$waiting": _WAITING,
     "$done_notice": _DONE_NOTICE,

@@ -21,13 +21,18 @@ _SOMETHING = statement(
     " AND w.expires_at < clock_timestamp())"
 )
 # Dead: the lease is over, or (PostgreSQL having rested) nobody holds the presence lock. A job that
-# died in the probe (poison, and no presence) is not taken over here: it is set aside.
+# died in the probe (poison, and no presence) is not taken over here: it is set aside. How long
+# nobody was there to see it, as with the machine off, counts as waited.
 _TAKE_OVER = statement(
-    "WITH present AS MATERIALIZED ($present), dead AS (SELECT j.id, j.fence, j.owner_lock"
+    "WITH present AS MATERIALIZED ($present),"
+    " dead AS (SELECT j.id, j.fence, j.owner_lock, j.lease_until"
     " FROM jobs j LEFT JOIN present p ON p.lock = CAST(j.owner_lock AS oid)"
     " WHERE j.state = 'running' AND CASE WHEN p.lock IS NULL AND $rested"
     " THEN j.crashes < $poison ELSE j.lease_until < clock_timestamp() END"
-    " LIMIT 100 FOR NO KEY UPDATE OF j SKIP LOCKED)"
+    " LIMIT 100 FOR NO KEY UPDATE OF j SKIP LOCKED),"
+    " absent AS (INSERT INTO waits ($absence) SELECT 'away_' || d.id || '_' || d.fence, d.id,"
+    " 'worker', d.lease_until, clock_timestamp(), 'taken', clock_timestamp() FROM dead d"
+    " WHERE d.lease_until < clock_timestamp() - $absent)"
     " UPDATE jobs j SET state = 'pending', crashes = j.crashes + 1, $no_lease"
     " FROM dead WHERE j.id = dead.id"
     " RETURNING j.id, j.queue, j.serial_key, dead.fence, dead.owner_lock, j.crashes"

@@ -24,6 +24,13 @@ _WAITED = statement(
     "(SELECT range_agg(tstzrange(w.created, w.resolved_at)) FROM waits w"
     " WHERE w.job_id = :job_id AND w.resolved_at > w.created)) AS span"
 )
+# Of a job that was taken over the sweep has noted it, and `run_at` is from before it ran.
+_NOTE_ABSENCE = statement(
+    "INSERT INTO waits ($absence) SELECT 'away_' || j.id || '_' || j.fence, j.id, 'worker',"
+    " j.run_at, clock_timestamp(), 'taken', clock_timestamp() FROM jobs j"
+    " WHERE $held AND j.crashes = 0 AND j.run_at < clock_timestamp() - $absent"
+    " ON CONFLICT (id) DO NOTHING"
+)
 _CONSUME = statement(
     "UPDATE waits SET consumed_at = clock_timestamp()"
     " WHERE id = :id AND job_id = :job_id AND resolved_at IS NOT NULL AND consumed_at IS NULL"
@@ -95,6 +102,11 @@ def get_in(work: Work, wait_id: str) -> Wait | None:
 def waited(database: Database, job_id: str) -> float:
     """Return for how many seconds a job has waited for what is resolved by now."""
     return float(database.run(_WAITED, job_id=job_id)[0].seconds)
+
+
+def note_absence(work: Work, lease: Lease) -> None:
+    """Count as waited how long a job that goes on was due and nobody ran it."""
+    work.execute(_NOTE_ABSENCE, id=lease.id, fence=lease.fence)
 
 
 def consume(work: Work, job_id: str, wait_id: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text as sql
 
 from habakkuk.conversations.types import Author, ChatKind, ChatMessage, Outcome
 from habakkuk.core.clock import Clock
@@ -16,10 +17,18 @@ from habakkuk.gateway.types import Admitted
 from habakkuk.jobs.types import JobState
 from tests.fakes.model_script import DONE, Reply, chunk
 from tests.fakes.model_server import ModelServer, Recorded
-from tests.fakes.stack import Stack, until
+from tests.fakes.stack import Points, Stack, until
 
 CUT = "The answer broke off: the connection to the model was lost. Ask again for the rest."
 LENGTH = "The answer was cut at the model's output limit. Say “go on” for the rest."
+
+
+# Nine hours ago a worker was killed with the turn, or gave it back as it ended.
+_KILLED = "UPDATE jobs SET lease_until = now() - interval '9 hours'"
+_STOPPED = (
+    "UPDATE jobs SET state = 'pending', run_at = now() - interval '9 hours', owner = NULL,"
+    " owner_lock = NULL, lease_until = NULL"
+)
 
 
 def finishing(reason: str | None, *deltas: dict[str, object]) -> Reply:
@@ -238,6 +247,22 @@ def test_a_turn_that_takes_too_long_ends_and_says_what_it_did(slow: Stack) -> No
     assert reply.body.startswith("Stopped after ")
     assert "minutes without a final answer. What was done so far is kept" in reply.body
     assert slow.ended(admitted).outcome is Outcome.PARTIAL
+
+
+@pytest.mark.parametrize("end", [_KILLED, _STOPPED])
+def test_the_time_in_which_the_server_was_off_is_not_the_turn_s(stack: Stack, end: str) -> None:
+    """A machine that comes back in the morning answers what it was asked at night."""
+    points = Points({"model.call.before": 1})
+    stack.start(points)
+    admitted = stack.say("hello")
+    until(lambda: "model.call.before" in points.passed)
+    stack.stop()
+    database = stack.container.database
+    database.run(sql("UPDATE turns SET began = began - interval '9 hours'"))
+    database.run(sql(end))
+    stack.start()
+    assert stack.reply(admitted).body == "echo: hello"
+    assert stack.ended(admitted).outcome is Outcome.ANSWERED
 
 
 def test_an_agent_that_is_gone_from_the_config_is_named(stack: Stack, home: Path) -> None:

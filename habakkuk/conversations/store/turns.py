@@ -23,13 +23,14 @@ _GET_WITH_REPLY = text("""
       ON m.conversation_id = t.conversation_id AND m.seq = t.reply_seq
     WHERE t.id = :id
 """)
-# Only a turn whose job has not begun, and that nobody waits on, may take another message. The state
+# Only a turn whose job has not begun, and that nobody waits on, may take another message. One that
+# was stopped while it fetched files, and came back to be ended, would withdraw that, too. The state
 # is asked so that the index of all pending jobs does not serve (jobs.store.fragments).
 _JOINABLE = text("""
     SELECT t.id FROM turns t JOIN jobs j ON j.id = t.id
     WHERE t.conversation_id = :conversation_id AND t.session_id = :session_id AND t.joinable
       AND t.began IS NULL AND t.user_id IS NOT DISTINCT FROM :user_id
-      AND j.state || '' = 'pending'
+      AND j.state || '' = 'pending' AND NOT j.cancel_requested
     ORDER BY t.created DESC LIMIT 1
 """)
 _END = text("""

@@ -127,6 +127,20 @@ def test_nobody_joins_a_turn_that_is_claimed(stack: Stack) -> None:
     assert stack.say("two", joinable=True).turn_id != first.turn_id
 
 
+def test_nobody_joins_a_turn_that_comes_back_to_be_stopped(stack: Stack) -> None:
+    """Its worker died after /stop: what joined would be withdrawn with it, unanswered."""
+    first = stack.say("one", joinable=True)
+    database = stack.container.database
+    database.run(text("UPDATE jobs SET state = 'running', run_at = now()"))
+    assert stack.say("/stop").reply == "Stopping."
+    database.run(text("UPDATE jobs SET state = 'pending', crashes = 1"))
+    second = stack.say("two", joinable=True)
+    assert second.turn_id != first.turn_id
+    stack.start()
+    assert stack.reply(first).body == "Stopped."
+    assert stack.reply(second).body == "echo: two"
+
+
 def test_nobody_joins_another_persons_turn(
     stack: Stack, person: Callable[[str, Role], User]
 ) -> None:

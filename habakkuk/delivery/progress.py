@@ -19,7 +19,7 @@ from functools import partial
 
 from habakkuk.channels.contract import Feature
 from habakkuk.channels.registry import Adapter
-from habakkuk.conversations.store import outgoing
+from habakkuk.conversations.store import addresses, outgoing, turns
 from habakkuk.conversations.types import Target, Turn
 from habakkuk.core.failpoints import Failpoints
 from habakkuk.core.ids import derive
@@ -185,10 +185,15 @@ class Progress:
             followed.busy = False
 
     def _tell(self, followed: _Followed) -> None:
-        """Say once a turn that it still runs."""
+        """Say once a turn that it still runs; nothing of one that ended while a thread was awaited.
+
+        Whoever ends it locks the conversation, too: what is said here goes out before its answer.
+        """
         delivery = derive("dl", "working", followed.turn)
         with self._database.transaction() as work:
-            outgoing.tell(work, delivery, followed.conversation, followed.target, _STILL)
+            addresses.lock_by_id(work, followed.conversation)
+            if (turn := turns.get_in(work, followed.turn)) is not None and turn.ended is None:
+                outgoing.tell(work, delivery, followed.conversation, followed.target, _STILL)
         followed.shown = _STILL
 
     def _show(self, followed: _Followed) -> None:

@@ -27,6 +27,24 @@ def test_without_drafts_one_notice_says_that_it_still_works(
     assert room.told(2) == ["I am still working on this.", ANSWER]
 
 
+def test_no_notice_follows_the_answer(
+    rooms: Rooms, wall: Wall, chatting: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is due while the turn runs; the threads are busy until that has been answered."""
+    monkeypatch.setattr(progress, "_NOTICE_SECONDS", 0.2)
+    late: list[Callable[[], None]] = []
+    room = rooms()
+    chatting()
+    monkeypatch.setattr(room.stack.container.signs._asides, "submit", late.append)
+    room.stack.start()
+    room.heard(room.say(LONG))
+    assert late
+    for notice in late:
+        notice()
+    room.say("and now?")
+    assert room.told(2) == [ANSWER, "echo: and now?"]
+
+
 def test_a_mail_is_answered_once(rooms: Rooms, wall: Wall, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who does not chat waits for the answer, and not for words about it."""
     monkeypatch.setattr(progress, "_NOTICE_SECONDS", 0.0)

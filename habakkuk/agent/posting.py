@@ -25,6 +25,7 @@ from habakkuk.tools.posting import Place, Post
 _LOCAL = "web"
 _NO_CHAT = "this conversation has no chat to send it to; tell the user in your answer instead"
 _CLOSED = "the chat's account is not set up any more, so nothing can be sent there"
+_OVER = "the turn has ended meanwhile, so nothing more is sent"
 
 
 def queue_of(line: Line) -> str:
@@ -70,7 +71,11 @@ class Posts:
             raise ToolError(f"the file could not be kept: {reason}") from error
 
     def post(self, turn_id: str, call_id: str, post: Post) -> None:
-        """Say something, once a call however often it is asked. Raises ToolError."""
+        """Say something, once a call however often it is asked. Raises ToolError.
+
+        Nothing once the turn has ended: a call that was given up, or whose worker was taken for
+        dead, may come to this late, and people have its answer, or “Stopped.”, by then.
+        """
         turn, address = self._turn(turn_id)
         row = NewChatMessage(
             Author.AGENT,
@@ -84,7 +89,10 @@ class Posts:
             target=self._target(turn, address),
         )
         with self._database.transaction() as work:
+            # Whoever ends the turn locks it, too.
             addresses.lock_by_id(work, turn.conversation_id)
+            if (now := turns.get_in(work, turn.id)) is None or now.ended is not None:
+                raise ToolError(_OVER)
             chat.add(work, turn.conversation_id, row)
         self._live.queue_changed(turn.session_id)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 
+from habakkuk.agent.posting import Posts
 from habakkuk.channels.contract import Feature, NotSent
 from habakkuk.channels.messages import OutboundMessage, Poll, Receipt
 from habakkuk.channels.webhook.adapter import WebhookAdapter
@@ -167,6 +169,38 @@ def test_a_call_that_a_crash_repeats_sends_once(room: Room, can: Can, point: str
     room.heard(received)
     until(lambda: {row.state for row in room.rows("deliveries")} == {"sent"})
     assert [message.kind for message in room.sent] == ["file", "answer"]
+
+
+def test_nothing_is_sent_for_a_turn_that_was_stopped_meanwhile(
+    room: Room, can: Can, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The call is not waited for: it comes to the chat after “Stopped.” has been said."""
+    can(Feature.FILES)
+    stored, stopped, tried = threading.Event(), threading.Event(), threading.Event()
+    store, post = Posts.store, Posts.post
+
+    def slow(desk: Posts, source: BinaryIO, mime: str) -> str:
+        stored.set()
+        stopped.wait(30)
+        return store(desk, source, mime)
+
+    def watched(desk: Posts, *what: Any) -> None:
+        try:
+            post(desk, *what)
+        finally:
+            tried.set()
+
+    monkeypatch.setattr(Posts, "store", slow)
+    monkeypatch.setattr(Posts, "post", watched)
+    room.stack.start()
+    received = room.say(_SEND)
+    assert stored.wait(30)
+    room.say("/stop")
+    until(lambda: room.stack.turn(received.turn_id).ended is not None)
+    stopped.set()
+    assert tried.wait(30)
+    until(lambda: {row.state for row in room.rows("deliveries")} == {"sent"})
+    assert [message.text for message in room.sent] == ["Stopping.", "Stopped."]
 
 
 def test_a_poll_is_a_list_or_one_of_the_platform_s(room: Room, can: Can) -> None:

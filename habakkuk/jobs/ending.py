@@ -27,11 +27,15 @@ _AWAY_PAUSE_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class Verdict:
-    """What follows from an exception; `after` in seconds replaces the back-off."""
+    """What follows from an exception; `after` in seconds replaces the back-off.
+
+    `asked` is the wait that another system asked for, which the back-off may exceed.
+    """
 
     kind: Literal["nothing", "release", "cancel", "retry", "fail"]
     message: str = ""
     after: float | None = None
+    asked: float | None = None
 
 
 def judge(run: RunningJob, error: Exception) -> Verdict:
@@ -45,17 +49,17 @@ def judge(run: RunningJob, error: Exception) -> Verdict:
         return Verdict("cancel" if reason is Reason.CANCELLED else "release")
     if isinstance(error, DatabaseAway):
         return Verdict("release", after=_AWAY_DELAY_SECONDS)
-    fatal, after = _advice(error)
     last = run.job.attempt + 1 >= run.job.max_attempts
-    return Verdict("fail" if fatal or last else "retry", _message(error), after)
+    kind: Literal["fail", "retry"] = "fail" if last or _is_fatal(error) else "retry"
+    after = error.after if isinstance(error, Retry) else None
+    asked = error.retry_after if isinstance(error, ExternalError) else None
+    return Verdict(kind, _message(error), after, asked)
 
 
-def _advice(error: Exception) -> tuple[bool, float | None]:
+def _is_fatal(error: Exception) -> bool:
     if isinstance(error, Retry):
-        return error.fatal, error.after
-    if isinstance(error, ExternalError):
-        return not error.retryable, error.retry_after
-    return False, None
+        return error.fatal
+    return isinstance(error, ExternalError) and not error.retryable
 
 
 def _message(error: Exception) -> str:
@@ -110,7 +114,8 @@ class Ending:
             raise Interrupted(Reason.LEASE_LOST)
 
     def _retry(self, run: RunningJob, verdict: Verdict) -> None:
-        if not leases.retry(run.database, run.lease, verdict.message, verdict.after):
+        waits = verdict.after, verdict.asked
+        if not leases.retry(run.database, run.lease, verdict.message, *waits):
             raise Interrupted(Reason.LEASE_LOST)
         _log.warning("job will be tried again", error=verdict.message)
 

@@ -16,8 +16,9 @@ from habakkuk.conversations.files import FILES
 from habakkuk.conversations.types import Author, ChatKind, ChatState, NewChatMessage, Target
 from habakkuk.db.engine import Work
 
-# A day of tries at the longest back-off of five minutes; then the answer is of no use any more.
-_TRIES = 400
+# A day of tries, of which each waits for half of five minutes on average; then the answer is of no
+# use any more.
+_TRIES = 600
 # What a delivery needs to know of its row.
 _DELIVERED = frozenset({"approval", "question", "poll", FILES})
 # To follow the last CTE of a statement; `said` gives conversation_id, seq and turn_id.

@@ -29,13 +29,17 @@ _RELEASE = statement(
     " $no_lease WHERE $held RETURNING j.id"
 )
 # Full jitter: many jobs that failed together do not come back together. One that a person
-# cancelled meanwhile comes back at once, to be ended.
+# cancelled meanwhile comes back at once, to be ended. Who asks to be left alone for a moment, time
+# and again, is away: believed for ever, it would use up a day of tries within minutes.
+_BELIEVED = 6
 _RETRY = statement(
     "UPDATE jobs j SET state = 'pending', attempt = j.attempt + 1, $no_lease,"
     " error = CASE WHEN j.cancel_requested THEN j.error ELSE :error END,"
     " run_at = clock_timestamp() + interval '1 s' * CASE WHEN j.cancel_requested THEN 0 ELSE"
     " COALESCE(CAST(:after AS double precision),"
-    " random() * least(300, power(2, least(j.attempt + 1, 10)))) END WHERE $held RETURNING j.id"
+    f" CASE WHEN j.attempt < {_BELIEVED} THEN CAST(:asked AS double precision) END,"
+    " greatest(CAST(:asked AS double precision),"
+    " random() * least(300, power(2, least(j.attempt + 1, 10))))) END WHERE $held RETURNING j.id"
 )
 # Rows that somebody has locked just now are left for the next beat, five seconds on: waiting for
 # them could deadlock with a transaction that ends two jobs at once.
@@ -108,9 +112,16 @@ def release(database: Database, lease: Lease, delay: float = 0.0) -> bool:
     return bool(database.run(_RELEASE, id=lease.id, fence=lease.fence, delay=delay))
 
 
-def retry(database: Database, lease: Lease, error: str, after: float | None) -> bool:
-    """Count a failure and put the job back, after the back-off or `after` seconds."""
-    return bool(database.run(_RETRY, id=lease.id, fence=lease.fence, error=error, after=after))
+def retry(
+    database: Database, lease: Lease, error: str, after: float | None, asked: float | None = None
+) -> bool:
+    """Count a failure and put the job back, after the back-off or `after` seconds.
+
+    `asked` is how long another system wants to be left alone: it takes the place of the back-off
+    for the first tries, later the longer of both counts.
+    """
+    named = {"error": error, "after": after, "asked": asked}
+    return bool(database.run(_RETRY, id=lease.id, fence=lease.fence, **named))
 
 
 def heartbeat(

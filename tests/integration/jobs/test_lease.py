@@ -165,6 +165,35 @@ def test_the_back_off_is_at_most_double_each_time_and_five_minutes_in_all(bench:
         assert -1 < row.pause <= most
 
 
+def test_who_names_a_short_wait_again_and_again_does_not_use_up_all_tries(bench: Bench) -> None:
+    """A proxy says so for as long as what it stands for is away; a day of tries must last one."""
+    pauses = {5: 0.0, 300: 0.0}
+    for attempt in pauses:
+        for _ in range(20):
+            lease = bench.claimed()
+            bench.sql("UPDATE jobs SET attempt = :a WHERE id = :i", a=attempt, i=lease.id)
+            assert store.retry(bench.database, lease, "failed", None, asked=1.0)
+            pauses[attempt] += pause_of(bench, lease)
+    assert 15 < pauses[5] <= 20
+    # On average half of five minutes.
+    assert pauses[300] > 20 * 60
+
+
+def test_a_long_wait_that_is_asked_for_is_kept_however_often(bench: Bench) -> None:
+    lease = bench.claimed()
+    bench.sql("UPDATE jobs SET attempt = 20 WHERE id = :i", i=lease.id)
+    assert store.retry(bench.database, lease, "failed", None, asked=900.0)
+    assert 890 < pause_of(bench, lease) <= 900
+
+
+def pause_of(bench: Bench, lease: Lease) -> float:
+    (row,) = bench.sql(
+        "SELECT extract(epoch FROM run_at - clock_timestamp()) AS pause FROM jobs WHERE id = :i",
+        i=lease.id,
+    )
+    return float(row.pause)
+
+
 class Beats:
     """A heartbeat with a clock that the test moves."""
 

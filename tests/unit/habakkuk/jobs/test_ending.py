@@ -54,7 +54,7 @@ def a_run(attempt: int = 0) -> RunningJob:
         (Retry("never", fatal=True), Verdict("fail", "Retry: never")),
         (
             ExternalError("busy", retryable=True, retry_after=9.0),
-            Verdict("retry", "ExternalError: busy", 9.0),
+            Verdict("retry", "ExternalError: busy", asked=9.0),
         ),
         (ExternalError("refused"), Verdict("fail", "ExternalError: refused")),
         (Invalid("odd"), Verdict("retry", "Invalid: odd")),

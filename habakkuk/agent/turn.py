@@ -174,6 +174,7 @@ class TurnHandler:
             chat.requeue(work, turn.conversation_id, turn.id)
         elif (last := transcript.last(work, turn.session_id)) is None or last.job_id != turn.id:
             raise Conflict("the session has gone on since; send the message again instead")
+        steering.forget_pauses(work, turn.id)
         turns.reopen(work, turn.id)
 
 

@@ -56,6 +56,10 @@ _TELL = text("""
 _PAUSED = text("""
     SELECT 1 FROM waits WHERE job_id = :turn_id AND kind = 'pause' AND resolved_at IS NULL
 """)
+_FORGET = text("""
+    UPDATE waits SET consumed_at = clock_timestamp()
+    WHERE job_id = :turn_id AND kind = 'pause' AND resolved_at IS NOT NULL AND consumed_at IS NULL
+""")
 _STEERED = text("""
     UPDATE conversations SET steered = nullif(array_remove(steered, :turn_id), '{}')
     WHERE id = :conversation_id AND :turn_id = ANY(steered)
@@ -120,6 +124,14 @@ def paused(work: Work, turn_id: str) -> bool:
 def tell(work: Work, turn_id: str) -> bool:
     """Note that a pause was told of; False when it was before. After a guard."""
     return bool(work.execute(_TELL, turn_id=turn_id).changed)
+
+
+def forget_pauses(work: Work, turn_id: str) -> None:
+    """Use up the pauses that the end of a turn resolved: it goes on, and none is read any more.
+
+    A wait that is resolved and not used up would keep it from parking for its next question.
+    """
+    work.execute(_FORGET, turn_id=turn_id)
 
 
 def unsteer(work: Work, turn: Turn) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ from habakkuk.agent.approval.types import Answer
 from habakkuk.conversations.types import Address, ChatKind, ChatState, Outcome
 from habakkuk.gateway.types import Admitted, Inbound
 from habakkuk.jobs.types import JobState
+from tests.fakes.model_script import Reply
+from tests.fakes.model_server import Recorded
 from tests.fakes.stack import Points, Stack, until
 
 # Two steps: while the first looks there is time to say something.
@@ -194,6 +197,27 @@ def test_a_broken_call_is_no_guidance(stack: Stack) -> None:
     stack.reply(admitted)
     assert _steers(stack, admitted) == []
     assert len(_texts(stack, admitted)) == 1
+
+
+def test_a_turn_that_failed_while_paused_still_waits_when_it_runs_again(stack: Stack) -> None:
+    """Its pause ended with it; what it asks then must not be waited for in a circle."""
+    refuse = threading.Event()
+    answers = iter([Reply([b"{}"], status=401, content_type="application/json")])
+
+    def refused_once(_: Recorded) -> Reply | None:
+        assert refuse.wait(30)
+        return next(answers, None)
+
+    stack.model.script = refused_once
+    stack.start()
+    admitted = stack.say("[[tool effect {}]] go", agent="careful", attended=True)
+    until(lambda: stack.model.requests)
+    assert "finishes what it does" in (stack.say("/pause").reply or "")
+    refuse.set()
+    assert stack.ended(admitted).outcome is Outcome.FAILED
+    with stack.container.database.transaction() as work:
+        assert stack.container.jobs.retry(work, admitted.turn_id or "")
+    until(lambda: _state(stack, admitted) is JobState.WAITING, 15)
 
 
 @pytest.mark.parametrize(

@@ -178,7 +178,7 @@ class _Sending:
         message = self._message(adapter, chunk, parts)
         repeat = chunk.state in {ChunkState.SENDING, ChunkState.UNKNOWN}
         if repeat and adapter.certainty is Certainty.READ_BACK:
-            self._let_arrive(chunk)
+            self._let_arrive()
             found = adapter.find(message)
             if found is not None:
                 return found
@@ -193,14 +193,14 @@ class _Sending:
         except _Unshown as refused:
             return self._settled(line, self._put_in_words(chunk, refused), parts)
 
-    def _let_arrive(self, chunk: Chunk) -> None:
-        """Wait before asking for what a worker sent that died meanwhile.
+    def _let_arrive(self) -> None:
+        """Wait before asking for what a worker sent that died meanwhile, or that had no answer.
 
-        The platform may not have looked at that request yet: asked at once, it would deny it.
+        The platform may not have looked at that request yet, or a proxy before it gave up while it
+        still does: asked at once, it would deny it. The back-off may be no time at all.
         """
-        if chunk.state is ChunkState.SENDING:
-            self._context.interrupt.wait(_ARRIVAL_SECONDS)
-            self._context.interrupt.check()
+        self._context.interrupt.wait(_ARRIVAL_SECONDS)
+        self._context.interrupt.check()
 
     def _let_go(self) -> bool:
         """Whether a person asked for it: pending again, though it was split before."""

@@ -242,6 +242,20 @@ def test_a_request_that_may_still_be_on_its_way_is_given_time_to_arrive(phones: 
     assert phone.texts() == ["echo: hello"]
 
 
+def test_a_request_that_a_proxy_gave_up_is_given_time_to_arrive(phones: Phones) -> None:
+    """Its worker lives, and may come back at once: what stands behind the proxy is still at it."""
+    phone = phones("read-back")
+    phone.platform.plans.append(refuse(504, retry_after="0"))
+    phone.stack.start()
+    phone.say("hello")
+    until(lambda: phone.platform.posts)
+    arrives = threading.Timer(1.0, phone.platform.shown.append, phone.platform.posts[:1])
+    arrives.start()
+    phone.delivery("sent")
+    arrives.join()
+    assert phone.texts() == ["echo: hello"]
+
+
 def test_a_reply_older_than_a_day_is_not_sent(phones: Phones) -> None:
     phone = phones()
     points = Points({"delivery.plan.after": 1})

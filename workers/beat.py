@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from celery import Celery, signals
+from celery.beat import PersistentScheduler
 
 from habakkuk.core.config.settings import Settings, load_settings
 from habakkuk.core.errors import ConfigurationError
@@ -20,6 +21,24 @@ _BEAT_SECONDS = 60.0
 # What is spent is summed up every few minutes. The rest is due once a day; as it is asked for as
 # often, a missed one does not cost a day.
 _MAINTAIN_SECONDS = 300.0
+
+
+class Steady(PersistentScheduler):
+    """Keeps its cadences when the clock of the machine is set back.
+
+    Celery waits until the clock has come again to where it was: for days, also over restarts, since
+    what was sent when stands in a file.
+    """
+
+    def tick(self, *args: Any, **kwargs: Any) -> float:
+        """Send what is due; what was sent in the future counts as sent now."""
+        now = self.app.now()
+        for entry in self.schedule.values():
+            if entry.last_run_at is not None and entry.last_run_at > now:
+                entry.last_run_at = now
+                # It holds the times at which each is to be looked at.
+                self._heap = None
+        return super().tick(*args, **kwargs)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -35,7 +54,7 @@ def main(arguments: Sequence[str]) -> int:
     except ConfigurationError as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    app.Beat(schedule=given.state, quiet=True).run()
+    app.Beat(schedule=given.state, scheduler="workers.beat:Steady", quiet=True).run()
     return 0
 
 
